@@ -106,8 +106,10 @@ def test_what_matters_more_goes_only_after_what_matters_less(brief: Brief, limit
     shown = fit(brief, limit).shown
     kept = {id(entry) for entry in entries(shown)}
     lost = [entry for entry in entries(brief) if id(entry) not in kept]
-    if any(entry.kind != "done step" for entry in lost):
-        assert not shown.section("done").entries, "names of done steps go first"
+    if any(entry.kind != "note" for entry in lost):
+        assert not shown.section("notes").entries, "notes go first"
+    if any(entry.kind not in ("note", "done step") for entry in lost):
+        assert not shown.section("done").entries, "names of done steps go next"
     related = [entry for entry in lost if entry.kind == "decision" and entry.rank and not urgent(entry)]
     if related:
         assert not calm(shown, "note", "thought")

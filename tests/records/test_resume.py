@@ -109,6 +109,19 @@ def test_records_that_were_not_read_are_counted(clew: Clew, agent: Caller, monke
     assert "decisions (2 of 6)" in text and "more: 4 decisions" in text
 
 
+def test_what_was_noted_about_the_step_in_hand_stands_in_its_line(clew: Clew) -> None:
+    first = connect(clew, "claude", "one")
+    first("start", title="Merge", steps=["reader", "writer"])
+    first("remember", kind="note", text="half done: main() crashes on args.limit", step="s:0")
+    first("remember", kind="note", text="The user is away until Monday")
+    text = connect(clew, "codex", "two").answer("resume").text
+    assert "now s:0 reader: noted: half done: main() crashes on args.limit" in text
+    assert "The user is away until Monday" in text
+    first("close", step="s:0", unproven="tried by hand")
+    text = connect(clew, "codex", "three").answer("resume").text
+    assert "now s:1 writer" in text and text.count("half done: main() crashes") == 1
+
+
 def test_after_the_last_task_what_is_unproven_and_open_is_still_told(clew: Clew) -> None:
     first = connect(clew, "claude", "one")
     first("start", title="Merge", steps=["reader; test: pytest -q", "writer; test: make check", "docs"])
@@ -119,7 +132,7 @@ def test_after_the_last_task_what_is_unproven_and_open_is_still_told(clew: Clew)
     first("remember", text="Keys are upper case", kind="rule")
     text = connect(clew, "codex", "two").answer("resume").text
     assert "0 open tasks" in text and "unproven (1)" in text
-    assert "TASK-001 3 steps: 1 claimed; s:1 writer unproven: no compiler here; s:2 docs unproven: prose" in text
+    assert "TASK-001 3 steps: 1 claimed (s:0); s:1 writer unproven: no compiler here; s:2 docs unproven: prose" in text
     assert "May two files define one key?" in text and "Keys are upper case" in text
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from clew.app import Clew
 from clew.records.links import add_link
 from clew.registry.context import Context
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
+from tests.records.test_work import connected
 from tests.suggestions import run_suggestions
 
 
@@ -167,6 +169,22 @@ def test_a_closed_step_is_open_again_even_when_its_task_was_done(call: Caller) -
     assert call("retract", id=step, why="The test was skipped")["status"] == "reopened"
     assert not call("open", id=step)["step"]["completed"]
     assert call("open", id=task)["status"] == "ACTIVE"
+
+
+def test_a_step_is_taken_back_by_its_path_too(call: Caller) -> None:
+    task = call("start", title="Merge", steps=["reader", "writer"])["task"]
+    call("close", step="s:0", unproven="tried by hand")
+    assert call("retract", id="s:0", why="It was not the reader")["status"] == "reopened"
+    assert call("tasks_mirror", task=task)["steps"][0]["completed"] is False
+    assert call.error("retract", id="s:7", why="It was not the reader")["code"] == "UNKNOWN_ID"
+
+
+def test_opening_a_record_tells_that_its_ground_fell(clew: Clew) -> None:
+    agent = connected(clew, "coder", "one")
+    fact = agent("remember", kind="fact", text="The disk is local")["id"]
+    decision = agent("remember", kind="decision", text="Lock with flock", rests_on=[fact])["id"]
+    agent("retract", id=fact, why="It is on NFS")
+    assert f"rests on {fact}, which was taken back: It is on NFS" in agent.lines("open", id=decision)
 
 
 def test_an_open_step_is_canceled(call: Caller) -> None:

@@ -96,7 +96,7 @@ def bare_results(result: dict[str, Any]) -> Any:
     agent=AgentForm(("query", "kinds", "limit", "as_of", "history"), agent_lines, {"limit": 5, "sources": ["all"]}),
 )
 def recall(ctx: Context, args: Recall) -> dict[str, Any]:
-    """Find what is known: ranked, with source, age and status. An empty answer means that nothing fits."""
+    """Find what is known: ranked, with source, age and status. It says so when nothing fits."""
     return _search(ctx, args)
 
 

@@ -161,12 +161,14 @@ def _drop(keep: int, *groups: str) -> _Stage:
 
 
 _CUTS = (
+    # The note that counts most, about the step in hand, stands in the line of that step.
+    _drop(0, "notes"),
     _drop(0, "done"),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[1])),
     _Stage(("rules",), Look(WIDTHS[0])),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[2])),
     _drop(8, "work", "then"),
-    _drop(0, "thoughts", "notes"),
+    _drop(0, "thoughts"),
     _Stage(_SPARE, unrelated=True),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[3])),
     _Stage(("rules",), Look(WIDTHS[1])),

@@ -165,6 +165,10 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
     if ended and not (ended["status"] == "reopened" and ended.get("lifted")):
         instead = f" -> {ended['replaced_by']}" if ended.get("replaced_by") else ""
         lines.append(f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})")
+    lines += [
+        f"rests on {ground['id']}, which was taken back: {ground['why']}"
+        for ground in record.get("fallen_premises", [])[:TOLD]
+    ]
     lines += [f"replaces {old['id']}{': ' + old['why'] if old['why'] else ''}" for old in record.get("replaces", [])]
     for name, word in (("outgoing", "links to"), ("incoming", "linked from")):
         links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]

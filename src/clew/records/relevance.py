@@ -323,6 +323,19 @@ def _thoughts(ctx: Context, topic: Topic) -> list[BriefLine]:
     return [BriefLine("thought", id, text, rank=topic.rank(id, text)) for id, text in found if id not in gone]
 
 
+def note_cards(ctx: Context, scope: Scope, most: int) -> list[Node]:
+    """Notes that somebody kept as records of a task, newest first."""
+    page = nodes(ctx, scope.branch, scope.graph, types=("note",), limit=most)
+    gone = retracted_among(ctx, [card.id for card in page.nodes])
+    return [card for card in page.nodes if card.status not in FALLEN and card.id not in gone]
+
+
+def step_of(card: Node) -> str | None:
+    """The id of the step that a card was kept for."""
+    placed = (card.meta or {}).get("step")
+    return placed.get("step_id") if isinstance(placed, dict) else None
+
+
 def open_cards(ctx: Context, most: int) -> tuple[BriefLine, ...]:
     """What is open anywhere in the workspace, of whatever task, newest first."""
     rows = newest_items(ctx.tx, ctx.workspace, "card", ("question", "hypothesis"), "open", most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -16,7 +16,7 @@ from clew.reasoning.documents import noted_by_path
 from clew.recall.figures import note_told
 from clew.records.brief import Brief, BriefLine, Section, brief_json, fit
 from clew.records.deeds import deeds_told
-from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
+from clew.records.relevance import Records, Topic, note_cards, open_cards, recall_of, records_of, step_of, topic_of
 from clew.records.work import current_work, only_task, proving
 from clew.registry.callers import name_focus, own_focus, unseen_since
 from clew.registry.context import Context
@@ -43,6 +43,7 @@ ALARM = 90
 FEW_DONE = 5
 """Done steps that are named; of more only those that nobody saw pass or claimed."""
 MOST_NOTES = 20
+MOST_NAMED = 4
 
 
 class Resume(Input):
@@ -120,12 +121,13 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
     done = _done_steps([step for step in steps if step.completed], proofs)
     later = standing.subject.open_steps[1:]
     doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
+    noted = _noted(ctx, standing)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
     state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
     return Brief(
         head=f"{task.id} {_title(task)} ({task.parent}{strict}){state}",
         done=progress(steps, proofs),
-        now=_now(standing),
+        now=_now(standing, noted.here),
         sections=(
             Section("done", done, inline=True),
             Section(
@@ -133,7 +135,7 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
             ),
             Section("doubts", doubts + records.doubts),
             *_record_sections(records, _since(ctx, records, proofs)),
-            Section("notes", _notes(ctx, standing)),
+            Section("notes", noted.others),
             Section("thoughts", records.thoughts, heading="open thoughts"),
         ),
         waits=_waits(standing, records),
@@ -166,15 +168,31 @@ def _done(step: Step, proof: Proof) -> BriefLine:
     return BriefLine("done step", step.path, f"{step.title} ({grade}{marks}{reason})")
 
 
-def _notes(ctx: Context, standing: Standing) -> tuple[BriefLine, ...]:
-    """What was noted about done steps; of an open one it stands where the step is opened."""
-    scope, task = standing.subject.scope, standing.work
-    done = {step.path for step in standing.subject.steps if step.completed}
-    noted = noted_by_path(ctx, scope.branch.id, scope.notes, task.id, MOST_NOTES)
-    return tuple(BriefLine("note", path, note["text"]) for path in sorted(done & set(noted)) for note in noted[path])
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """What was noted: about the step in hand, which stands in its line, and about the rest of the task."""
+
+    here: str
+    others: tuple[BriefLine, ...]
 
 
-def _now(standing: Standing) -> str:
+def _noted(ctx: Context, standing: Standing) -> _Noted:
+    scope, step = standing.subject.scope, standing.subject.first_open
+    at_step = noted_by_path(ctx, scope.branch.id, scope.notes, standing.work.id, MOST_NOTES)
+    done = sorted({step.path for step in standing.subject.steps if step.completed} & set(at_step))
+    told = [BriefLine("note", path, note["text"]) for path in done for note in at_step[path]]
+    here = [note["text"] for note in at_step.get(step.path, ())] if step is not None else []
+    for card in reversed(note_cards(ctx, scope, MOST_NOTES)):
+        text = card.text or card.title or ""
+        if step is not None and step_of(card) == step.id:
+            here.insert(0, text)
+        else:
+            told.insert(0, BriefLine("note", card.id, text))
+    told[:0] = [BriefLine("note", step.path, text) for text in here[1:] if step is not None]
+    return _Noted(here[0] if here else "", tuple(told))
+
+
+def _now(standing: Standing, noted: str) -> str:
     """The next step with what shows that it is done, who holds it and what stands in its way."""
     step, subject = standing.subject.first_open, standing.subject
     if step is None:
@@ -188,6 +206,7 @@ def _now(standing: Standing) -> str:
         f"confirm: {', '.join(checks)}" if checks else "",
         f"do: {step.next_action}" if step.next_action else "",
         f"so far {shorten(proof.line(), ALARM)}" if proof is not None and proof.state != UNPROVEN else "",
+        f"noted: {noted}" if noted else "",
         f"leased by {subject.lease.holder}" if subject.lease else "",
         f"BLOCKED: {step.block_reason or 'yes'}" if step.blocked else "",
         *(f"blocker: {line}" for line in step.blockers),
@@ -351,15 +370,16 @@ def _unproven(ctx: Context, plan: Work | None) -> Section:
 
 
 def _doubted(found: list[tuple[Step, Proof]]) -> str:
-    """Such as `3 steps: 2 claimed; s:1 writer unproven: no compiler here`."""
-    claimed = sum(proof.state == CLAIMED for _, proof in found)
+    """Such as `3 steps: 2 claimed (s:0, s:2); s:1 writer unproven: no compiler here`."""
+    claimed = [step.path for step, proof in found if proof.state == CLAIMED]
     named = [
         f"{step.path} {shorten(one_line(step.title), 40)} {proof.state}"
         + (f": {shorten(one_line(proof.reason), 40)}" if proof.reason else "")
         for step, proof in found
         if proof.state != CLAIMED
     ]
-    told = [f"{claimed} claimed"] if claimed else []
+    rest = ", ..." if len(claimed) > MOST_NAMED else ""
+    told = [f"{len(claimed)} claimed ({', '.join(claimed[:MOST_NAMED])}{rest})"] if claimed else []
     more = [f"and {len(named) - 3} more"] if len(named) > 3 else []
     return f"{len(found)} step{'s' * (len(found) != 1)}: {'; '.join([*told, *named[:3], *more])}"
 

@@ -14,6 +14,7 @@ from clew.index.items import mark_item
 from clew.memory.files.markdown import clean
 from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
 from clew.records.open import Open, bare_id, find_record, unknown_record
+from clew.records.work import step_named
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Title, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
@@ -80,6 +81,8 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     author is staged for review.
     """
     id = bare_id(ctx, args.id)
+    with ctx.reading() as reading:
+        id = step_named(reading, id) or id
     said = retraction(ctx, id, args.why, args.replaced_by)
     with writing_about(ctx, id) as bound:
         _check_holds(bound, said.replaced_by)

@@ -21,7 +21,7 @@ from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
 from clew.surroundings import clew_command
-from clew.tasks.commands import named_commands
+from clew.tasks.commands import named_commands, same_command
 from clew.tasks.evidence import NOTHING, BackedCheckpoints, linked, linked_to
 from clew.tasks.plans import Work, find_work
 from clew.tasks.proof_receipts import FAILED, OVERRIDDEN
@@ -175,9 +175,7 @@ def check_finished_proofs(ctx: Context, task: Work, steps: Sequence[Step], overr
 
 def proof_refused(step: Step, proof: Proof) -> ClewError:
     """The proof is there and not good enough."""
-    named = named_commands(step.tests)
-    command = (proof.receipt.command if proof.receipt else None) or (named[0] if named else None)
-    run = clew_command(f"prove --step {step.id} -- {command or 'COMMAND'}")
+    run = clew_command(f"prove --step {step.id} -- {_settling(step, proof)}")
     return ClewError(
         "PROOF_REQUIRED",
         f"{step.path} ({step.id}) is not proven: {proof.line()}",
@@ -185,6 +183,15 @@ def proof_refused(step: Step, proof: Proof) -> ClewError:
         suggestions=[suggest("open", "Shows what the step asks for and what proves it.", "high", id=step.id)],
         details={"step_id": step.id, "path": step.path, "missing_proof": ["tests"], "proof": proof.to_json()},
     )
+
+
+def _settling(step: Step, proof: Proof) -> str:
+    """The command that would settle it: what was run, if the step names that or nothing; else what the step names."""
+    ran = proof.receipt.command if proof.receipt else None
+    named = named_commands(step.tests)
+    if ran is not None and (not named or any(same_command(ran, name) for name in named)):
+        return ran
+    return named[0] if named else "COMMAND"
 
 
 DECISIONS = 200

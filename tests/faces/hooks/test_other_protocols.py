@@ -74,7 +74,7 @@ def test_windsurf_refuses_what_a_guard_denies_and_is_left_alone_otherwise(served
     place, _ = served
     client = Windsurf(place / "home", place / "project", "wind")
     refused = client.act("pre_run_command", command_line="git push origin --force", cwd=str(place / "project"))
-    assert refused.code == 2 and "R-1" in refused.reason and "clew guards override" in refused.reason
+    assert refused.code == 2 and "R-1" in refused.reason and "guards override R-1" in refused.reason
     assert client.act("pre_run_command", command_line="git push", cwd=str(place / "project")).code == 0
     edits = [{"old_string": "timeout = 1", "new_string": "timeout = 2"}]
     for action in ("pre_write_code", "post_write_code"):

@@ -41,7 +41,7 @@ def test_a_whole_session_of_each_client(kind: type[Any], served: tuple[Path, str
     assert client.fire("prompt", prompt="Why does the retry queue use exponential backoff?").context == ""
     refused = client.wants("cd api && git push origin --force")
     assert refused.decision == ("ask" if kind is ClaudeCode else "deny")
-    assert "R-1" in refused.reason and "clew guards override" in refused.reason
+    assert "R-1" in refused.reason and "guards override R-1" in refused.reason
     assert client.wants("git push --force-with-lease").decision == ""
     client.edits("parser.py", "timeout = 1", "timeout = 2")
     client.runs("pytest -q", error=FAILURE)

@@ -8,7 +8,7 @@ for nothing else. Underscores of a file name become hyphens.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -144,8 +144,7 @@ def call(
     connection = Connection(
         toolset=toolset, agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
     )
-    with typed():
-        return clew.dispatcher.call(name, arguments, connection, progress)
+    return clew.dispatcher.call(name, arguments, connection, progress)
 
 
 Home = Annotated[str | None, typer.Option(help="Data directory, instead of CLEW_HOME.", metavar="DIR")]
@@ -201,8 +200,13 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None, ver
 
 def run_command(argv: list[str]) -> int:
     """Run one command line and return the exit code that Typer would have ended the process with."""
-    command = typer.main.get_command(app)
     argv = _usual(argv)
+    # Whoever typed a command has its environment; a server's caller may have another.
+    with nullcontext() if "serve" in argv else typed():
+        return _run_typer(typer.main.get_command(app), argv)
+
+
+def _run_typer(command: Command, argv: list[str]) -> int:
     try:
         # A program that asks for JSON must get errors as JSON too; Typer would print a box.
         if "--json" in argv:

@@ -155,3 +155,40 @@ def test_no_two_words_of_the_vocabulary_mean_the_same_and_the_opposite() -> None
     assert all(len(pair) == 2 for pair in known.opposites)
     pairs = list(itertools.islice(known.opposites, 400))
     assert all(known.opposed(*sorted(pair)) for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("rejected", "SQLite for the state", "Keep the persisted counters in an sqlite3 database."),
+        ("rejected", "python-dotenv; it skips bad lines", "Settings are read with python-dotenv."),
+        ("rejected", "Redis for sessions", "Whoever logs in is remembered in redis."),
+        (
+            "decision",
+            "Time is taken from time.time(), as a callable.",
+            "Do not use time.time(); pass time.monotonic().",
+        ),
+        ("rule", "Use PostgreSQL instead of MySQL.", "Archived orders go to MySQL 8."),
+    ],
+)
+def test_what_was_refused_by_name_is_told_to_whoever_builds_on_it(
+    memory: Memory, kind: str, first: str, second: str
+) -> None:
+    old = memory("remember", text=first, kind=kind)
+    new = memory("remember", text=second, kind="decision")
+    assert new["state"] == "kept"
+    assert [item["id"] for item in new["may_contradict"]] == [old["id"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("decision", "Do not use Redis for sessions.", "Redis holds the queue of jobs."),
+        ("rejected", "Kafka for events", "We do not use Kafka."),
+        ("rejected", "Two weighted counters", "Two processes need a lock."),
+        ("decision", "YAML is not required.", "The pipeline is written in YAML."),
+    ],
+)
+def test_a_name_alone_is_no_contradiction(memory: Memory, kind: str, first: str, second: str) -> None:
+    memory("remember", text=first, kind=kind)
+    assert "may_contradict" not in memory("remember", text=second, kind="decision")

@@ -16,6 +16,7 @@ from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.judgement import clash, forms_of, judged, sharpness, words_of
+from clew.memory.contradictions.names import REJECTED, lookup_words, refusal
 from clew.memory.contradictions.signatures import Signature, conflict, signatures
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
@@ -182,7 +183,7 @@ def statement_of(block: Block) -> str:
 
 def statement_as(prefix: str, text: str) -> str:
     """What a record of this kind claims: a rejected alternative denies what it names."""
-    return (f"Never: {text}" if prefix == "X" else text)[:MOST_CHARS]
+    return (f"{REJECTED}{text}" if prefix == "X" else text)[:MOST_CHARS]
 
 
 def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
@@ -344,10 +345,16 @@ def clashing(ctx: Context, id: str, statement: str, without: Iterable[str] = ())
     if prefix_of(id) not in COMPARED:
         return []
     said = statement_as(prefix_of(id), statement)
-    saying = Saying(id, words_of(said), forms_of(said), sharpness(said))
+    saying = Saying(id, words_of(said) | lookup_words(said), forms_of(said), sharpness(said))
     near = [other for other in nearby(ctx, [saying])[id] if other not in set(without)]
-    pairs = [(other, judged(said, statement_of(other))) for other in _live(ctx, near)]
-    return [Clashing(other, found.reason, found.sure) for other, found in pairs if found is not None]
+    pairs = [(other, _against(said, statement_of(other))) for other in _live(ctx, near)]
+    return [Clashing(other, reason, sure) for other, (reason, sure) in pairs if reason]
+
+
+def _against(one: str, other: str) -> tuple[str, bool]:
+    """Why a statement speaks against another, and whether that is sure; no reason where it does not."""
+    found = judged(one, other)
+    return (found.reason, found.sure) if found is not None else (refusal(one, other) or "", False)
 
 
 def similar(ctx: Context, id: str, statement: str) -> list[Block]:

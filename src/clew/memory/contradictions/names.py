@@ -1,0 +1,105 @@
+"""Things that are called by a name of their own, such as `SQLite`, `time.time()` or `python-dotenv`.
+
+Where one statement refuses a thing by its name and another builds on it, the two may contradict each other however
+differently they are worded. That tells too little to keep a record from being kept; its author is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clew.index.terms import stem
+
+REJECTED = "Never: "
+"""How `detection.statement_as` begins the statement of a rejected alternative."""
+_END = re.compile(r"[;,:!?]$|\.$")
+_TRIMMED = "\"'`()[]{}<>;,:!?."
+_VERSION = re.compile(r"(?<=[a-z])[-_.]?v?\d+(?:\.\d+)*$")
+_INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}|[a-zA-Z]\d|[\w)][._/][a-zA-Z(]")
+_REFUSED = re.compile(
+    r"(?:(?:not|never|no longer|cannot|don't) (?:even |ever )?(?:use|using|adopt|rely on|depend on|call|take)"
+    r"|instead of|rather than|avoid|stop using)(?: (?:the|a|an|any))?$"
+)
+"""What stands before a name that is refused; other denials say little of the thing itself."""
+_REACH = 5
+_DENIAL = frozenset({"not", "never", "no", "nor", "without", "don't", "cannot", "instead", "rather", "avoid", "drop"})
+"""A name behind one of these is nothing that the statement builds on."""
+_ABOUT = frozenset({"for", "in", "on", "at", "within", "during", "as"})
+_SMALL = frozenset(
+    {"a", "an", "the", "our", "its", "their", "this", "that", "these", "any", "all", "every", "each", "of"}
+)
+
+
+def refusal(one: str, other: str) -> str | None:
+    """What one of two statements refuses by its name and the other builds on, in words; None where there is nothing."""
+    first, second = Naming(one), Naming(other)
+    found = first.refuses(second) or second.refuses(first)
+    return f"{found} is refused by one of them" if found is not None else None
+
+
+def lookup_words(statement: str) -> set[str]:
+    """By what a name is found that another statement writes without its version: `sqlite3`, `SQLite`."""
+    return {stem(_named(word)) for word in statement.split() if any(map(str.isdigit, word))}
+
+
+class Naming:
+    """A statement with what it builds on and the names that it refuses; a rejected alternative refuses each in it."""
+
+    def __init__(self, statement: str) -> None:
+        self._rejects = statement.startswith(REJECTED)
+        self._words = statement.removeprefix(REJECTED).split()
+        self._said = {_named(word) for at, word in enumerate(self._words) if not _DENIAL & {*_before(self._words, at)}}
+        self._refused = {_named(word): at for at, word in enumerate(self._words) if self._is_refused(at)}
+
+    def refuses(self, other: Naming) -> str | None:
+        if other._rejects:
+            return None
+        shared = self._refused.keys() & other._said
+        return next((name for name in sorted(shared) if self._rejects or self._meets(name, other)), None)
+
+    def _is_refused(self, at: int) -> bool:
+        bare = self._words[at].strip(_TRIMMED)
+        if len(bare) < 2 or not self._is_name(at, bare):
+            return False
+        return self._rejects or _is_denied(self._words, at)
+
+    def _is_name(self, at: int, bare: str) -> bool:
+        """By its form; the first word of what was rejected also where it stands alone: `Redis for sessions`."""
+        if _INNER.search(bare) or (bare[0].isupper() and at > 0 and not self._words[at - 1].endswith((".", ":"))):
+            return True
+        alone = _END.search(self._words[0]) or len(self._words) == 1 or _bare(self._words[1]) in _ABOUT
+        return self._rejects and at == 0 and bool((alone and bare[0].isupper()) or "-" in bare)
+
+    def _meets(self, name: str, other: Naming) -> bool:
+        """Whether the other speaks of that for which the name is refused: no Redis for sessions may still be one for
+        queues."""
+        at = self._refused[name]
+        behind = list(map(_bare, self._words[at + 1 :]))
+        if not behind or _END.search(self._words[at]) or behind[0] not in _ABOUT:
+            return True
+        said = {stem(word) for word in other._said}
+        return any(stem(word) in said for word in behind[1:] if word not in _SMALL)
+
+
+def _is_denied(words: Sequence[str], at: int) -> bool:
+    return _REFUSED.search(" ".join(_before(words, at))) is not None
+
+
+def _before(words: Sequence[str], at: int) -> list[str]:
+    """The words before a place, as far as its clause begins."""
+    found: list[str] = []
+    for word in reversed(words[max(0, at - _REACH) : at]):
+        if _END.search(word):
+            break
+        found.insert(0, _bare(word))
+    return found
+
+
+def _bare(word: str) -> str:
+    return word.strip(_TRIMMED).casefold()
+
+
+def _named(word: str) -> str:
+    """A name as it is compared: without brackets and version."""
+    return _VERSION.sub("", _bare(word))

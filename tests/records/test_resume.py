@@ -122,6 +122,18 @@ def test_what_was_noted_about_the_step_in_hand_stands_in_its_line(clew: Clew) ->
     assert "now s:1 writer" in text and text.count("half done: main() crashes") == 1
 
 
+def test_where_room_is_short_a_topic_does_not_stand_for_what_was_decided(clew: Clew) -> None:
+    agent = connect(clew, "claude", "one")
+    agent("start", title="Merge", steps=["reader"])
+    tail = "and every caller that was not moved over keeps to the older one for as long as it runs, whatever it is"
+    for number in range(8):
+        text = f"Part {number} takes its time from wall clock {number}, {tail} that asks for part {number} of the day"
+        agent("remember", kind="decision", text=text, title=f"Clock {number}")
+    told = agent.answer("resume", max_chars=1000).text
+    assert all(f"D-{number + 1} Part {number} takes its time from wall clock" in told for number in range(8))
+    assert tail not in told
+
+
 def test_after_the_last_task_what_is_unproven_and_open_is_still_told(clew: Clew) -> None:
     first = connect(clew, "claude", "one")
     first("start", title="Merge", steps=["reader; test: pytest -q", "writer; test: make check", "docs"])

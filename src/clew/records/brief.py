@@ -21,6 +21,8 @@ WIDTHS = (320, 160, 100, 72)
 shows a record whole, so a narrowed one is still there to be found; one that is left out is not."""
 TITLED = WIDTHS[1]
 """In less room than this a title says more than the beginning of a text."""
+TELLING = 4
+"""Words of a title that tells what was decided and can stand for it; a shorter one (`Clock`) names the topic only."""
 OLD_WIDTH = 40
 """Fewest characters of a record that another one would replace; the other one is what matters."""
 NOW_WIDTH = 120
@@ -72,7 +74,7 @@ class BriefLine:
     def words(self, look: Look) -> str:
         """What it says and why, as far as there is room."""
         says = one_line(self.text)
-        if len(says) > look.width < TITLED and self.short:
+        if len(says) > look.width < TITLED and len(self.short.split()) >= TELLING:
             says = one_line(self.short)
         elif self.why and look.reasons:
             says = f"{says} Why: {one_line(self.why)}" if says.endswith(".") else f"{says}. Why: {one_line(self.why)}"

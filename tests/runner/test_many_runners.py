@@ -40,30 +40,35 @@ def test_jobs_of_killed_runners_are_done_by_others_exactly_once(clew: Clew, flee
     for name in names:
         fleet.start(name, configuration)
     await_state(clew, lambda: statuses(clew).get("DONE", 0) >= RUNNERS)
-    killed = [name for name in names if kill_in_mid_job(clew, fleet, name)][:RUNNERS]
+    killed = {name: held for name in names if (held := kill_in_mid_job(clew, fleet, name))}
     assert len(killed) >= RUNNERS // 3
     await_state(clew, lambda: all_done(clew))
     codes = fleet.stop()
     assert {codes[name] for name in names if name not in killed} == {0}
-    replay = Replay(history(clew), 3_000)
+    events = history(clew)
+    replay = Replay(events, 3_000)
     assert replay.unfinished() == {}
-    assert replay.reclaims >= len(killed)
+    finished = {event.subject: event.payload["runner"] for event in events if event.type == "job_completed"}
+    # What a runner sent just before it was halted a database server still carries out: that job it finished itself.
+    taken_over = [job for name, held in killed.items() for job in held if finished[job] != name]
+    assert 0 < len(taken_over) <= replay.reclaims
 
 
-def kill_in_mid_job(clew: Clew, fleet: Fleet, name: str) -> bool:
-    """Halt a runner, see whether it holds a job, and kill it then; else let it go on."""
+def kill_in_mid_job(clew: Clew, fleet: Fleet, name: str) -> list[str]:
+    """Halt a runner, see which job it holds, and kill it then; one that holds none goes on."""
     dead = [runner for runner, process in fleet.processes.items() if process.poll() is not None]
     if len(dead) >= RUNNERS // 3 + 1:
-        return False
+        return []
     process = fleet.processes[name]
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    if not running_under(clew, name):
+    held = running_under(clew, name)
+    if not held:
         process.send_signal(signal.SIGCONT)
-        return False
+        return []
     process.kill()
     process.wait()
-    return True
+    return held
 
 
 def test_a_runner_that_slept_too_long_may_not_write(clew: Clew, call: Caller, fleet: Fleet) -> None:

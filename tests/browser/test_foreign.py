@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from selenium import webdriver
@@ -73,7 +73,8 @@ def elsewhere(server: Server) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    site = HTTPServer(("127.0.0.1", 0), Site)
+    # A thread for each connection: a browser opens some ahead and says nothing on them for minutes.
+    site = ThreadingHTTPServer(("127.0.0.1", 0), Site)
     thread = threading.Thread(target=site.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{site.server_port}/"

@@ -325,9 +325,18 @@ def _thoughts(ctx: Context, topic: Topic) -> list[BriefLine]:
 
 def note_cards(ctx: Context, scope: Scope, most: int) -> list[Node]:
     """Notes that somebody kept as records of a task, newest first."""
-    page = nodes(ctx, scope.branch, scope.graph, types=("note",), limit=most)
-    gone = retracted_among(ctx, [card.id for card in page.nodes])
-    return [card for card in page.nodes if card.status not in FALLEN and card.id not in gone]
+    return _standing_cards(ctx, scope, ("note",), most)
+
+
+def _standing_cards(ctx: Context, scope: Scope, types: tuple[str, ...], most: int) -> list[Node]:
+    """Cards that were not taken back and did not fall, newest first."""
+    live = [
+        card
+        for card in nodes(ctx, scope.branch, scope.graph, types=types, limit=most).nodes
+        if card.status not in FALLEN
+    ]
+    gone = retracted_among(ctx, [card.id for card in live])
+    return [card for card in live if card.id not in gone]
 
 
 def step_of(card: Node) -> str | None:
@@ -352,17 +361,11 @@ def _open_label(kind: str) -> str:
 
 
 def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
-    page = nodes(ctx, scope.branch, scope.graph, types=("decision", "question", "hypothesis"), limit=MOST_READ)
-    live = [card for card in page.nodes if card.status not in FALLEN]
+    live = _standing_cards(ctx, scope, ("decision", "question", "hypothesis"), MOST_READ)
     # An answered question says nothing to somebody who comes back; what was decided does, whatever its status.
     live = [card for card in live if card.type == "decision" or card.status == "open"]
-    ids = [card.id for card in live]
-    gone, doubts = retracted_among(ctx, ids), suspects(ctx, scope, ids)
-    return [
-        (card, f"SUSPECT: {doubts[card.id].because}" if card.id in doubts else "")
-        for card in live
-        if card.id not in gone
-    ]
+    doubts = suspects(ctx, scope, [card.id for card in live])
+    return [(card, f"SUSPECT: {doubts[card.id].because}" if card.id in doubts else "") for card in live]
 
 
 def _card_entry(card: Node, rank: float, alarm: str) -> BriefLine:

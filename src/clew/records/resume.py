@@ -30,7 +30,7 @@ from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
 from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
 from clew.tasks.proofs import PROVEN, STALE, Proof, unproven_since
 from clew.tasks.steps import Step, first_open
-from clew.tasks.views.outlook import OVER, progress
+from clew.tasks.views.outlook import OVER, paths_told, progress
 from clew.tasks.views.standing import Extra, Standing, Wish, standing_of
 
 DEFAULT_CHARS = 2_000
@@ -43,7 +43,6 @@ ALARM = 90
 FEW_DONE = 5
 """Done steps that are named; of more only those that nobody saw pass or claimed."""
 MOST_NOTES = 20
-MOST_NAMED = 4
 
 
 class Resume(Input):
@@ -378,8 +377,7 @@ def _doubted(found: list[tuple[Step, Proof]]) -> str:
         for step, proof in found
         if proof.state != CLAIMED
     ]
-    rest = ", ..." if len(claimed) > MOST_NAMED else ""
-    told = [f"{len(claimed)} claimed ({', '.join(claimed[:MOST_NAMED])}{rest})"] if claimed else []
+    told = [f"{len(claimed)} claimed ({paths_told(claimed)})"] if claimed else []
     more = [f"and {len(named) - 3} more"] if len(named) > 3 else []
     return f"{len(found)} step{'s' * (len(found) != 1)}: {'; '.join([*told, *named[:3], *more])}"
 

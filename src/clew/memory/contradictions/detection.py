@@ -16,7 +16,7 @@ from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.judgement import clash, forms_of, judged, sharpness, words_of
-from clew.memory.contradictions.names import REJECTED, lookup_words, refusal
+from clew.memory.contradictions.names import REJECTED, Naming, lookup_words
 from clew.memory.contradictions.signatures import Signature, conflict, signatures
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
@@ -347,14 +347,15 @@ def clashing(ctx: Context, id: str, statement: str, without: Iterable[str] = ())
     said = statement_as(prefix_of(id), statement)
     saying = Saying(id, words_of(said) | lookup_words(said), forms_of(said), sharpness(said))
     near = [other for other in nearby(ctx, [saying])[id] if other not in set(without)]
-    pairs = [(other, _against(said, statement_of(other))) for other in _live(ctx, near)]
+    naming = Naming(said)
+    pairs = [(other, _against(said, naming, statement_of(other))) for other in _live(ctx, near)]
     return [Clashing(other, reason, sure) for other, (reason, sure) in pairs if reason]
 
 
-def _against(one: str, other: str) -> tuple[str, bool]:
+def _against(said: str, naming: Naming, other: str) -> tuple[str, bool]:
     """Why a statement speaks against another, and whether that is sure; no reason where it does not."""
-    found = judged(one, other)
-    return (found.reason, found.sure) if found is not None else (refusal(one, other) or "", False)
+    found = judged(said, other)
+    return (found.reason, found.sure) if found is not None else (naming.refusal(other) or "", False)
 
 
 def similar(ctx: Context, id: str, statement: str) -> list[Block]:

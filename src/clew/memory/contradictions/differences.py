@@ -7,6 +7,7 @@ others are looked for in the other sentence.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from clew.memory.contradictions.amounts import Amount
@@ -141,7 +142,9 @@ def seen_beside(a: Sentence, b: Sentence, found: Alignment, conflicts: list[tupl
     """For each kind of difference how much the sentences have in common beside it, by name."""
     low: dict[str, float] = {}
     high: dict[str, float] = {}
-    for kind, one, other in differences(a, b, found, conflicts):
+    seen = differences(a, b, found, conflicts)
+    kinds = Counter(kind for kind, _, _ in seen)
+    for kind, one, other in seen:
         less, more = beside(a, b, found, one, other)
         if less + more > low.get(kind, 0.0) + high.get(kind, -1.0):
             low[kind], high[kind] = less, more
@@ -150,19 +153,20 @@ def seen_beside(a: Sentence, b: Sentence, found: Alignment, conflicts: list[tupl
     strict = [share for kind, share in low.items() if kind != "kin"]
     out["beside_low"] = max(strict, default=0.0)
     out["beside_high"] = max((share for kind, share in high.items() if kind != "kin"), default=0.0)
-    clashes = len(_by_scale(a, b))
+    clashes = kinds["scale"]
     out |= {"scales": min(clashes, 3) / 3, "scales_one": float(clashes > 0), "scales_agree": min(_agreed(a, b), 3) / 3}
     out |= _marks(a, b, found) | _frame(a, b)
     out["apart_any"] = float(bool(found.apart))
     out["noun_marks_both*low"] = out["noun_marks_both"] * out["beside_low"]
     out["noun_marks_both*high"] = out["noun_marks_both"] * out["beside_high"]
     out["apart_any*high"] = out["apart_any"] * out["beside_high"]
-    return out | _agreeing(a, b, found, bool(clashes), bool(conflicts))
+    return out | _agreeing(a, b, found, kinds)
 
 
-def _agreeing(a: Sentence, b: Sentence, found: Alignment, scaled: bool, counted: bool) -> dict[str, float]:
+def _agreeing(a: Sentence, b: Sentence, found: Alignment, kinds: Counter[str]) -> dict[str, float]:
     """Signs that a difference is none: one denies what excludes the other, both name what is possible among others, one
     speaks of what the other excepts, or they speak of different acts."""
+    scaled, counted = kinds["scale"] > 0, kinds["number"] > 0
     contrast = bool(found.opposites or found.rivals or scaled)
     denied = bool(a.denials) != bool(b.denials)
     limited = a.only != b.only
@@ -172,7 +176,7 @@ def _agreeing(a: Sentence, b: Sentence, found: Alignment, scaled: bool, counted:
     return {
         "denied_contrast": float(contrast and denied),
         "denied_number": float(counted and denied),
-        "denied_doer": float(denied and bool(_by_doer(a, b))),
+        "denied_doer": float(denied and kinds["doer"] > 0),
         "only_needed": float(needs and not counted and not scaled),
         "only_acts": float(limited and acts),
         "default_may": float(_may_change(a, b) or _may_change(b, a)),

@@ -31,13 +31,6 @@ _SMALL = frozenset(
 )
 
 
-def refusal(one: str, other: str) -> str | None:
-    """What one of two statements refuses by its name and the other builds on, in words; None where there is nothing."""
-    first, second = Naming(one), Naming(other)
-    found = first.refuses(second) or second.refuses(first)
-    return f"{found} is refused by one of them" if found is not None else None
-
-
 def lookup_words(statement: str) -> set[str]:
     """By what a name is found that another statement writes without its version: `sqlite3`, `SQLite`."""
     return {stem(_named(word)) for word in statement.split() if any(map(str.isdigit, word))}
@@ -52,7 +45,13 @@ class Naming:
         self._said = {_named(word) for at, word in enumerate(self._words) if not _DENIAL & {*_before(self._words, at)}}
         self._refused = {_named(word): at for at, word in enumerate(self._words) if self._is_refused(at)}
 
-    def refuses(self, other: Naming) -> str | None:
+    def refusal(self, statement: str) -> str | None:
+        """What one of two statements refuses by its name and the other builds on, in words; None where nothing is."""
+        other = Naming(statement)
+        found = self._refuses(other) or other._refuses(self)
+        return f"{found} is refused by one of them" if found is not None else None
+
+    def _refuses(self, other: Naming) -> str | None:
         if other._rejects:
             return None
         shared = self._refused.keys() & other._said

@@ -48,6 +48,7 @@ def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
     own = sorted(_own(side["topic"]) + _own(side["rest"]) + _own(side["doer"]) for side in sides)
     shared = len(a.means & b.means)
     same = (cover[0] + cover[1]) / 2
+    conflicts = conflicting(a, b)
     out = {
         "cover_low": cover[0],
         "cover_high": cover[1],
@@ -67,12 +68,12 @@ def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
         "past": float(a.past and b.past),
         "past_one": float(a.past != b.past),
     }
-    out |= _contrasts(found) | _numbers(a, b) | _forces(a, b) | _quantifiers(a, b, marks)
+    out |= _contrasts(found) | _numbers(a, b, conflicts) | _forces(a, b) | _quantifiers(a, b, marks)
     out["order"] = _turned(a, b)
     out["doer"] = _doers(first, second)
     out |= _slots(a, b) | _heads(a, b, marks) | _swap(a, b, found)
     out["differ"] = max(out[name] for name in CONTRASTS if name != "kin_rest")
-    return out | _together(out, same, cover[1]) | seen_beside(a, b, found, conflicting(a, b))
+    return out | _together(out, same, cover[1]) | seen_beside(a, b, found, conflicts)
 
 
 def _together(out: dict[str, float], same: float, high: float) -> dict[str, float]:
@@ -120,9 +121,8 @@ def _contrasts(found: Alignment) -> dict[str, float]:
     }
 
 
-def _numbers(a: Sentence, b: Sentence) -> dict[str, float]:
+def _numbers(a: Sentence, b: Sentence, conflicts: list[tuple[Amount, Amount]]) -> dict[str, float]:
     pairs = [(x, y) for x in a.amounts for y in b.amounts if x.comparable(y)]
-    conflicts = conflicting(a, b)
     equal = any(close(x, y) for x, y in pairs)
     differs = [(x, y) for x, y in pairs if not close(x, y)]
     return {

@@ -266,9 +266,8 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (last_splice(bound, path), heads.get(path, 0)) for path in taken | same}
         snapshots.take_in(bound, directory)
-        proposals.follow_changes(
-            bound, list(changed), changed
-        )  # what they write is newer than the files and is rendered next
+        # What they write is newer than the files and is rendered next.
+        proposals.follow_changes(bound, list(changed), changed)
     for item in late:
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)

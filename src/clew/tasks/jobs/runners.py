@@ -97,22 +97,21 @@ def find_lease(ctx: Context, runner: str) -> RunnerLease | None:
     return _lease(row) if row else None
 
 
-_ENDED = "workspace = ? AND (lease_expires_at_ms <= ? OR lease_expires_at_ms > ?)"
-"""What `RunnerLease.holds` denies: an end further away than any lease lasts comes from a clock that was set back."""
+_HOLDS = "lease_expires_at_ms > ? AND lease_expires_at_ms <= ?"
+"""`RunnerLease.holds`: an end further away than any lease lasts comes from a clock that was set back."""
 
 
-def _ended(ctx: Context) -> tuple[str, int, int]:
+def _now_held(ctx: Context) -> tuple[str, int, int]:
+    """The workspace and what `_HOLDS` compares with."""
     return ctx.workspace, ctx.now_ms, ctx.now_ms + LONGEST_TTL
 
 
 def active_leases(ctx: Context) -> list[RunnerLease]:
     """Leases that hold: live runners first, then those that hold longest."""
     rows = ctx.tx.all(
-        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ? AND lease_expires_at_ms <= ?"
+        f"SELECT * FROM runner_lease WHERE workspace = ? AND {_HOLDS}"
         " ORDER BY CASE status WHEN 'live' THEN 0 ELSE 1 END, lease_expires_at_ms DESC, runner",
-        ctx.workspace,
-        ctx.now_ms,
-        ctx.now_ms + LONGEST_TTL,
+        *_now_held(ctx),
     )
     return [_lease(row) for row in rows]
 
@@ -120,15 +119,17 @@ def active_leases(ctx: Context) -> list[RunnerLease]:
 def expired_leases(ctx: Context, limit: int) -> list[RunnerLease]:
     """Leases that do not hold, newest first."""
     rows = ctx.tx.all(
-        f"SELECT * FROM runner_lease WHERE {_ENDED} ORDER BY updated_at_ms DESC, runner LIMIT ?",
-        *_ended(ctx),
+        f"SELECT * FROM runner_lease WHERE workspace = ? AND NOT ({_HOLDS})"
+        " ORDER BY updated_at_ms DESC, runner LIMIT ?",
+        *_now_held(ctx),
         limit,
     )
     return [_lease(row) for row in rows]
 
 
 def count_expired(ctx: Context) -> int:
-    return int(ctx.tx.value(f"SELECT count(*) FROM runner_lease WHERE {_ENDED}", *_ended(ctx)))
+    sql = f"SELECT count(*) FROM runner_lease WHERE workspace = ? AND NOT ({_HOLDS})"
+    return int(ctx.tx.value(sql, *_now_held(ctx)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_a_reported_failure_is_not_taken_back_by_something_that_cannot_fail(agen
     arguments = {"task": "TASK-001", "path": "s:1", "checkpoint": "tests"}
     for item in ({"command": "make docs", "exit_code": 2}, {"command": "true", "exit_code": 0}):
         agent("op_call", name="tasks_evidence_capture", arguments={**arguments, "items": [item]})
-    assert "FAILED: make docs" in agent.error("close", step="s:1")["message"]
+    assert "FAILED (reported): make docs" in agent.error("close", step="s:1")["message"]
 
 
 @pytest.mark.parametrize("text", ["date parsing checked by hand", "true for every row of the table"])
@@ -127,7 +127,7 @@ def test_a_done_step_is_closed_again_only_with_proof_and_the_way_to_reopen_is_na
     assert "is done already: CLAIMED: tests passed" in refused["message"]
     assert f"retract id={id}" in refused["recovery"] and "proof={command" in refused["recovery"]
     failed = agent.error("close", step="s:0", proof={"command": TEST, "exit_code": 1})
-    assert failed["code"] == "PROOF_REQUIRED" and "CLAIMED: tests passed" in agent("open", id="s:0")["proof"]
+    assert failed["code"] == "PROOF_REQUIRED" and "FAILED (reported)" in agent("open", id="s:0")["proof"]
     first = agent("op_search", query="reopen a closed step")["operations"][0]
     assert first["name"] == "retract"
     agent("retract", id=id, why="The test was never run.")
@@ -136,6 +136,63 @@ def test_a_done_step_is_closed_again_only_with_proof_and_the_way_to_reopen_is_na
     )
     agent("close", step="s:0", proof=RAN)
     assert "reopened:" not in told(agent, "open", id=id)
+
+
+def test_a_run_that_is_reported_as_failed_closes_nothing_and_stays_on_the_step(agent: Caller) -> None:
+    refused = agent.error("close", step="s:0", proof={"command": TEST, "exit_code": 1}, note="the last row is lost")
+    assert refused["code"] == "PROOF_REQUIRED" and f"FAILED (reported): {TEST} -> exit 1" in refused["message"]
+    assert "The failure is kept" in refused["recovery"] and "unproven with a reason" in refused["recovery"]
+    opened = told(agent, "open", id="s:0")
+    assert f"proof: FAILED (reported): {TEST} -> exit 1" in opened and "note: the last row is lost" in opened
+    assert "s:0 parser: open, failed" in told(agent, "open", id="TASK-001")
+    other = connected(agent.clew, "coder", "two")
+    assert f"so far FAILED (reported): {TEST} -> exit 1" in told(other, "resume", task="TASK-001")
+    assert "CLAIMED" in told(agent, "close", step="s:0", proof=RAN), "the same command passes, so the failure is over"
+
+
+def test_a_step_is_closed_in_spite_of_a_reported_failure_only_with_a_reason_that_tells_it(agent: Caller) -> None:
+    agent.error("close", step="s:1", proof={"command": "make docs", "exit_code": 2})
+    shown = told(agent, "close", step="s:1", unproven="the theme is broken upstream")
+    assert "closed 1/2: UNPROVEN: the theme is broken upstream; reported as failed: make docs -> exit 2" in shown
+    assert "1 unproven (s:1)" in told(agent, "resume")
+
+
+def test_a_strict_step_is_not_closed_in_spite_of_a_reported_failure(agent: Caller) -> None:
+    agent("start", title="Release", steps=["tag; test: make tag"], strict=True)
+    agent("remember", kind="decision", text="Tag by hand", why="It is rare", step="s:0")
+    failed = {"command": "make tag", "exit_code": 1}
+    for arguments in ({"proof": failed}, {"unproven": "never mind"}):
+        refused = agent.error("close", step="s:0", **arguments)
+        assert "FAILED (reported)" in refused["message"] and "unproven" not in refused["recovery"]
+
+
+def test_what_was_only_claimed_is_said_to_be_unproven_afterwards(agent: Caller) -> None:
+    agent("close", step="s:0", proof="I looked at it")
+    agent("close", step="s:0", proof={"command": "make lint", "exit_code": 0})
+    shown = told(agent, "close", step="s:0", unproven="nobody has run it")
+    assert shown.startswith("proof of s:0 is now UNPROVEN: nobody has run it (was CLAIMED: make lint -> exit 0")
+    assert "s:0 parser: done, unproven" in told(agent, "open", id="TASK-001")
+    assert "claimed" not in told(agent, "resume") and "1 unproven (s:0)" in told(agent, "resume")
+    assert "now CLAIMED" in told(agent, "close", step="s:0", proof=RAN)
+    assert "unproven, with the reason, takes the claim back" in agent.error("close", step="s:0")["recovery"]
+
+
+def test_words_do_not_take_back_a_run_that_clew_saw_and_the_way_that_does_is_named(agent: Caller) -> None:
+    seen(agent.clew, "TASK-001", "s:0", TEST)
+    agent("close", step="s:0")
+    answer = agent.answer("close", step="s:0", unproven="it ran elsewhere")
+    assert answer.envelope["error"]["code"] == "CONFLICT" and agent("open", id="s:0")["proof"].startswith("PROVEN")
+    first = answer.envelope["suggestions"][0]
+    agent(first["target"], **first["params"])
+    assert "UNPROVEN" in agent("open", id="s:0")["proof"]
+
+
+def test_a_strict_step_without_its_claim_is_open_again(agent: Caller) -> None:
+    agent("start", title="Release", steps=["tag"], strict=True)
+    agent("remember", kind="decision", text="Tag by hand", why="It is rare", step="s:0")
+    assert agent("close", step="s:0", unproven="no machine")["status"] == "done"
+    shown = told(agent, "close", step="s:0", task="TASK-002", unproven="still none")
+    assert "more than words: OVERRIDDEN" in shown
 
 
 def test_a_step_whose_only_proof_is_taken_back_stays_done_and_says_that_nothing_proves_it(agent: Caller) -> None:

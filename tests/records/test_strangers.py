@@ -141,6 +141,57 @@ def test_what_was_rejected_while_thinking_stands_in_resume(agent: Caller) -> Non
     assert "Processes cannot share" not in told, "a rejection that was revised no longer holds"
 
 
+def test_a_task_that_is_done_goes_on_with_more_steps(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader"])
+    agent("close", step="s:0", unproven="prose only")
+    bare = agent.answer("start", title="TASK-001")
+    assert "TASK-001 is done already" in bare.text and "they open it again" in bare.text
+    lines = agent.lines("start", title="TASK-001", steps=["writer; test: make test"])
+    assert lines[0] == "TASK-001 opened again: 1 step added" and lines[1] == "s:1 writer"
+    assert agent.lines("resume")[0].startswith("TASK-001 Parse") and "now s:1 writer" in "\n".join(
+        agent.lines("resume")
+    )
+
+
+def test_a_task_that_was_canceled_is_begun_anew_in_the_words_of_the_tools(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader"])
+    agent("retract", id="TASK-001", why="The files are gone")
+    answer = agent.answer("start", title="TASK-001", steps=["writer"])
+    assert "TASK-001 Parse was canceled" in answer.text and "op_call" not in answer.text
+    first = answer.envelope["suggestions"][0]
+    assert agent(first["target"], **first["params"])["task"] == "TASK-002"
+
+
+def test_a_step_that_was_canceled_and_closed_later_shows_the_state_that_holds(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader", "writer"])
+    agent("retract", id="s:1", why="nobody writes")
+    assert agent.lines("open", id="s:1")[-2].startswith("canceled: nobody writes (")
+    agent("close", step="s:1", unproven="done by the way")
+    lines = agent.lines("open", id="s:1")
+    assert "(step, done): writer" in lines[0] and not any(line.startswith(("blocked", "canceled")) for line in lines)
+    assert any(line.startswith("before that canceled: nobody writes (") for line in lines)
+    agent("retract", id="s:0", why="nobody reads")
+    path = {"task": "TASK-001", "path": "s:0"}
+    agent("op_call", name="tasks_block", arguments={**path, "blocked": False})
+    assert "before that canceled: nobody reads (" in "\n".join(agent.lines("open", id="s:0"))
+
+
+def test_an_older_record_does_not_claim_to_replace_what_came_after_it(agent: Caller) -> None:
+    agent("remember", kind="rule", text="Every public function has a docstring")
+    agent("remember", kind="rule", text="Public functions need docstrings")
+    agent("retract", id="R-2", why="the same as R-1", replaced_by="R-1")
+    agent("remember", kind="decision", text="The file named last wins")
+    agent("remember", kind="decision", text="The file named first wins", why="shells do so", replaces="D-1")
+    told = {name: "\n".join(agent.lines(name, **given)) for name, given in VIEWS.items()}
+    assert "kept in place of R-2: the same as R-1" in told["open"]
+    assert "R-1 Every public function has a docstring (kept in place of R-2)" in told["resume"]
+    assert "D-2 The file named first wins (replaces D-1)" in told["resume"]
+    assert "Supersedes: D-1" in agent.lines("open", id="D-2")
+
+
+VIEWS: dict[str, dict[str, Any]] = {"open": {"id": "R-1"}, "resume": {}}
+
+
 def test_any_operation_answers_an_agent_in_text(agent: Caller) -> None:
     agent("start", title="Speed up", steps=["measure"])
     made = agent.answer("op_call", name="branch_create", arguments={"name": "trial"})

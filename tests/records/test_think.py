@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from clew.app import Clew
 from tests.records.test_work import connected
 
@@ -15,6 +19,32 @@ def test_thoughts_go_on_in_one_session(clew: Clew) -> None:
     assert first["session"] == second["session"] == third["session"]
     assert second["links"]
     assert first["kind"] == "H"
+
+
+@pytest.mark.parametrize("named", ["S1", "1", "{session}:1"])
+def test_a_thought_is_revised_under_any_of_its_names(clew: Clew, named: str) -> None:
+    agent = connected(clew, "coder", "one")
+    session = agent("think", text="The cache is stale after a write.", kind="hypothesis")["session"]
+    agent("think", text="Only reads of another process are stale.", revises=named.format(session=session))
+    assert any("2 (revises 1): Only reads" in line for line in agent.lines("open", id=session))
+
+
+def test_a_session_shows_what_each_thought_says_and_what_it_leaves_out(clew: Clew) -> None:
+    agent = connected(clew, "coder", "one")
+    session = agent("think", text="The cache is stale.\nAfter a write.", kind="hypothesis")["session"]
+    agent("think", text="Another view", branch="alt", branch_from=1)
+    lines = agent.lines("open", id=session)
+    assert lines[1:3] == ["1 (hypothesis): The cache is stale. After a write.", "alt:2 (from 1): Another view"]
+    assert not any(f"{session}:1 (part_of)" in line for line in lines)
+    assert agent("open", id=f"{session}:alt:2")["thought"]["thought"] == "Another view"
+    for number in range(20):
+        agent("think", text=f"Observation {number}: " + "many words " * 40)
+    lines = agent.lines("open", id=session)
+    assert lines[1].startswith("10 earlier thoughts left out: op_read name=session_get ")
+    assert sum(": Observation" in line for line in lines) == 12 and "Observation 19" in lines[-1]
+    assert len("\n".join(lines)) < 3_000
+    arguments = json.loads(lines[1].partition("arguments=")[2])
+    assert "After a write." in "\n".join(agent.lines("op_read", name="session_get", arguments=arguments))
 
 
 def test_the_answer_is_short(clew: Clew) -> None:

@@ -11,10 +11,12 @@ from pydantic import BeforeValidator, Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import STEP
+from clew.records.retract import retract_within
 from clew.records.work import proving, step_json, step_name
 from clew.registry.callers import own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
+from clew.registry.record import Retraction
 from clew.surroundings import clew_command
 from clew.tasks.commands import doubt, named_commands, never_fails, same_command
 from clew.tasks.creation import attempt
@@ -22,8 +24,8 @@ from clew.tasks.endings import set_status
 from clew.tasks.evidence_capture import CapturedProof, capture_proof
 from clew.tasks.gates import Override, proof_refused
 from clew.tasks.plans import Work, known_work, open_tasks, work_by_id
-from clew.tasks.proof_receipts import FAILED, UNPROVEN, command_of, receipts
-from clew.tasks.proofs import ProjectFiles, Proof, proof_state, waive
+from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, UNPROVEN, command_of, receipts
+from clew.tasks.proofs import PROVEN, STALE, ProjectFiles, Proof, proof_state, waive
 from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
 from clew.tasks.stepwork import close_step, note_step
 from clew.tasks.texts import Prose
@@ -92,25 +94,28 @@ def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 
 @operation("close", writes=True, portal=True, lines=close_lines, example={"step": "s:0", "unproven": "prose only"})
-def close(ctx: Context, args: Close) -> dict[str, Any]:
+def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
     """Close a step with proof: a run that Clew saw, or one you report. Without proof it says so and stays listed.
 
-    With proof for a step that is done already, the proof is added, and the better one counts.
+    With proof for a step that is done already, the proof is added, and the better one counts; with `unproven` what was
+    only claimed is taken back. A run that is reported as failed closes nothing and is kept.
     """
     task, step = _meant_step(ctx, args)
-    if step.completed:
-        return _prove_again(ctx, task, step, args)
     if args.unproven is not None and not args.unproven.strip():
         raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
+    if step.completed:
+        return _after_the_end(ctx, task, step, args)
     if args.note is not None:
         task, _ = note_step(ctx, task, step, args.note)
     # Before the state is asked for, so that the proof of this very call counts.
     if args.proof is not None:
         task = _keep_proof(ctx, task, step, args.proof)
-    proof = proof_state(ctx, step)
+    proof, strict = proof_state(ctx, step), task.reasoning_mode == "strict"
+    if proof.reported_failure and (strict or args.unproven is None):
+        return _failed(step, proof, strict)
     if proof.state == UNPROVEN and args.unproven is None:
         raise _nothing_proves(step, proof.reason)
-    override, strict = None, task.reasoning_mode == "strict"
+    override = None
     # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
     if strict and args.unproven is None and not proof.settled:
         raise proof_refused(step, proof)
@@ -118,7 +123,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
         # A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step.
         if strict:
             override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
-        elif proof.state == UNPROVEN:
+        elif proof.state == UNPROVEN or proof.reported_failure:
             waive(ctx, step, UNPROVEN, args.unproven)
     task, step, _ = close_step(ctx, task, step, CONFIRMED, override)
     proof = proof_state(ctx, step)
@@ -126,20 +131,45 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
     return _closed(ctx, task, step, proof)
 
 
-def _prove_again(ctx: Context, task: Work, step: Step, args: Close) -> dict[str, Any]:
-    """More proof for a step that is done: the better one counts, whichever came first."""
+def _after_the_end(ctx: Context, task: Work, step: Step, args: Close) -> dict[str, Any] | ClewError:
+    """More about the proof of a step that is done: of several proofs the better one counts, whichever came first."""
     before = proof_state(ctx, step)
-    if args.proof is None:
+    if args.proof is None and args.unproven is None:
         raise _done_already(step, before)
     if args.note is not None:
         task, _ = note_step(ctx, task, step, args.note)
-    task = _keep_proof(ctx, task, step, args.proof)
-    proof = proof_state(ctx, step)
+    if args.proof is None:
+        _withdraw_claims(ctx, step, before, str(args.unproven))
+    else:
+        task = _keep_proof(ctx, task, step, args.proof)
+    proof, strict = proof_state(ctx, step), task.reasoning_mode == "strict"
+    if proof.reported_failure:
+        return _failed(step, proof, strict)
     # What shows that the work is wrong, and in a strict task what Clew did not see, mends no proof.
-    if proof.state == FAILED or (task.reasoning_mode == "strict" and not proof.settled):
+    if args.proof is not None and (proof.state == FAILED or (strict and not proof.settled)):
         raise proof_refused(step, proof)
     set_own_focus(ctx, task.id)
-    return {**_closed(ctx, task, step, proof), "was": before.line()}
+    # Without its claim a step that closes with proof only is open again, and its task with it.
+    return {**_closed(ctx, work_by_id(ctx, task.id), step, proof), "was": before.line()}
+
+
+def _withdraw_claims(ctx: Context, step: Step, proof: Proof, why: str) -> None:
+    """What was said to prove a done step is disowned, and the step says that nothing does. A run that Clew saw stays:
+    it is a receipt with an id, which `retract` takes back."""
+    if proof.state in (PROVEN, STALE, OVERRIDDEN) or (proof.state == FAILED and not proof.reported_failure):
+        raise _seen_to_run(step, proof, why)
+    while proof.state == CLAIMED and proof.receipt is not None:
+        retract_within(ctx, proof.receipt.id, Retraction(why))
+        proof = proof_state(ctx, step)
+    waive(ctx, step, UNPROVEN, why)
+
+
+def _failed(step: Step, proof: Proof, strict: bool) -> ClewError:
+    """A run was reported as failed: the step does not close, and says so from now on."""
+    refused = proof_refused(step, proof)
+    ways = "" if strict else " Or unproven with a reason."
+    refused.recovery = f"{refused.recovery}.{ways} The failure is kept and shown until a run passes."
+    return refused
 
 
 def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
@@ -246,11 +276,24 @@ def _prove_step(step: Step) -> str:
     return clew_command(f"prove --step {step.id} -- {named[0]}")
 
 
+def _seen_to_run(step: Step, proof: Proof, why: str) -> ClewError:
+    """Words do not take back a run that was seen; taking back its receipt does."""
+    receipt = proof.receipt.id if proof.receipt is not None else step.id
+    return ClewError(
+        "CONFLICT",
+        f"{step.path} ({step.id}) is done on more than words: {proof.line()}",
+        f"retract id={receipt}, with why, takes that back; retract id={step.id} opens the step again.",
+        [{"kind": "state", "field": "unproven"}],
+        [suggest("retract", "Takes it back; the step then says so.", "high", id=receipt, why=why)],
+    )
+
+
 def _done_already(step: Step, proof: Proof) -> ClewError:
+    claimed = " unproven, with the reason, takes the claim back;" if proof.state == CLAIMED else ""
     return ClewError(
         "INVALID_INPUT",
         f"{step.path} ({step.id}) is done already: {proof.line()}",
-        "With proof={command, exit_code, output} this adds a better proof;"
+        f"With proof={{command, exit_code, output}} this adds a better proof;{claimed}"
         f" retract id={step.id}, with why, opens it again.",
         [{"kind": "state", "field": "step"}],
         [suggest("resume", "Shows what is next.", "high", task=step.task)],

@@ -190,8 +190,12 @@ def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
 
 
 def holds_again(ended: RetractionRow, status: str | None) -> bool:
-    """Work that was opened again may have been closed since. Cards and blocks have a status that can be changed back;
-    a proposal to take a block back may not be applied."""
-    if ended.status == "reopened":
-        return status is not None and status.lower() == "done"
-    return ended.kind in ("card", "block") and status is not None and status not in ENDED
+    """Work that was opened again or canceled may have been closed since. Cards and blocks have a status that can be
+    changed back; a proposal to take a block back may not be applied."""
+    if status is None:
+        return False
+    if ended.status == "reopened" or ended.kind == "step":
+        return status.lower() == "done"
+    if ended.kind in ("plan", "task"):
+        return status.lower() != "canceled"
+    return ended.kind in ("card", "block") and status not in ENDED

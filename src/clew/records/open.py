@@ -6,9 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL, kind_by_form, normal_id
 from clew.index.item_reads import item_named
+from clew.ledger.cipher import KINDS
 from clew.ledger.thought_reads import open_hypotheses
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
@@ -19,7 +21,7 @@ from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation
-from clew.registry.record import Opened, opener, refresh
+from clew.registry.record import REPLACES, Opened, opener, refresh, successions
 from clew.store.database import Row
 from clew.tasks.views.outlook import OVER
 
@@ -80,6 +82,8 @@ MOST_STEPS = 20
 """Steps of a task that an answer in lines names."""
 MOST_THOUGHTS = 50
 """Open hypotheses that are looked through for those of a task."""
+MOST_TOLD, MOST_OF_THOUGHT = 12, 160
+"""Thoughts of a session that an answer in lines shows, and how much of each."""
 TOLD = 8
 """Links and events that an answer in lines names; the rest is counted."""
 
@@ -96,7 +100,36 @@ def open_lines(result: Opened, default_workspace: str) -> list[str]:
     if isinstance(said, str) and " ".join(said.split()) not in lines[0]:
         shown = [line for line in shorten(said, TEXT).splitlines() if line.strip()]
         lines += [line for line in shown if result["kind"] != "block" or _tells(line, lines[0])]
+    if result["kind"] == "session":
+        return lines + _thought_lines(result) + _record_lines(_apart_from(result.get("record", {}), "part_of"))
     return lines + _work_lines(result) + _record_lines(result.get("record", {}))
+
+
+def _thought_lines(result: Opened) -> list[str]:
+    """What each thought of a session says, a line each, the newest last; where the others are read."""
+    shown = result.get("thoughts", [])[-MOST_TOLD:]
+    left = result["session"]["thoughtCount"] - len(shown)
+    call = f"op_read name=session_get arguments={canonical({'session_id': result['id']})}"
+    earlier = [f"{left} earlier thought{'s' * (left != 1)} left out: {call}"] if left > 0 else []
+    return [*earlier, *(_thought_line(thought) for thought in shown)]
+
+
+def _thought_line(thought: dict[str, Any]) -> str:
+    """`alt:2 (hypothesis, from 1): ...`: its number as `open` takes it behind the session's id."""
+    branch = f"{thought['branchId']}:" if thought.get("branchId") else ""
+    facts = [
+        KINDS.get(thought.get("type", ""), ""),
+        f"revises {thought['revisesThought']}" if thought.get("revisesThought") else "",
+        f"from {thought['branchFromThought']}" if thought.get("branchFromThought") else "",
+    ]
+    told = ", ".join(fact for fact in facts if fact)
+    says = shorten(" ".join(thought["thought"].split()), MOST_OF_THOUGHT)
+    return f"{branch}{thought['thoughtNumber']}{f' ({told})' if told else ''}: {says}"
+
+
+def _apart_from(record: dict[str, Any], rel: str) -> dict[str, Any]:
+    """The surroundings of a record without the links that its own lines tell already."""
+    return {**record, "incoming": [link for link in record.get("incoming", []) if link["rel"] != rel]}
 
 
 _EMPTY_FIELDS = frozenset({"none", "untagged", "global", "not given", "-", ""})
@@ -148,7 +181,7 @@ def _step_lines(result: Opened) -> list[str]:
         *(f"done when: {line}" for line in step.get("success_criteria", []) if line != step.get("title")),
         *(f"test: {line}" for line in step.get("tests", [])),
         *([f"proof: {result['proof']}"] if result.get("proof") else []),
-        *([f"blocked: {step.get('block_reason') or 'yes'}"] if step.get("blocked") else []),
+        *([f"blocked: {step.get('block_reason') or 'yes'}"] if result["status"] == "blocked" else []),
         *(f"note: {shorten(' '.join(note.split()), 300)}" for note in result.get("notes", [])[:3]),
     ]
 
@@ -164,12 +197,17 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
     # A step that was opened again and closed since is done like any other; its history tells the rest.
     if ended and not (ended["status"] == "reopened" and ended.get("lifted")):
         instead = f" -> {ended['replaced_by']}" if ended.get("replaced_by") else ""
-        lines.append(f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})")
+        told = f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})"
+        # What no longer holds is history: the status in the first line is the one that does.
+        lines.append(f"before that {told}" if ended.get("lifted") else told)
     lines += [
         f"rests on {ground['id']}, which was taken back: {ground['why']}"
         for ground in record.get("fallen_premises", [])[:TOLD]
     ]
-    lines += [f"replaces {old['id']}{': ' + old['why'] if old['why'] else ''}" for old in record.get("replaces", [])]
+    lines += [
+        f"{old.get('how', REPLACES)} {old['id']}{': ' + old['why'] if old['why'] else ''}"
+        for old in record.get("replaces", [])
+    ]
     for name, word in (("outgoing", "links to"), ("incoming", "linked from")):
         links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]
         lines += _counted(word, links)
@@ -243,10 +281,15 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
     taken_back = retracted_among(ctx, [*replacing, *links.premises()])
+    how = successions(ctx, [(id, old) for old in replacing])
     history = [] if "history" in opened else events_of(ctx, id, opened, limit)
     parts = {
         "retraction": _as_it_stands(ended, opened) if ended is not None else None,
-        "replaces": [{"id": old, "why": taken_back[old].why if old in taken_back else None} for old in replacing],
+        "replaces": [
+            {"id": old, "why": taken_back[old].why if old in taken_back else None}
+            | ({"how": how[id, old]} if how[id, old] != REPLACES else {})
+            for old in replacing
+        ],
         "incoming": [{"rel": link.rel, "id": link.start} for link in links.incoming],
         "outgoing": [{"rel": link.rel, "id": link.end} for link in links.outgoing],
         "rests_on_it": links.resting(),
@@ -260,12 +303,12 @@ def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
     """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
     now = opened.get("status") or opened.get("card", {}).get("status")
     shown = ended.to_json()
-    if ended.status == "reopened" and holds_again(ended, now):
+    # Search knows a step that is canceled as open; here it is known whether it still is.
+    unblocked = ended.kind == "step" and ended.status == "canceled" and now == "open"
+    if unblocked or holds_again(ended, now):
         return {**shown, "lifted": True}
-    if opened["kind"] not in ("card", "block") or now == ended.status:
+    if opened["kind"] not in ("card", "block") or now == ended.status or ended.proposal is None:
         return shown
-    if ended.proposal is None:
-        return {**shown, "lifted": True}
     return {**shown, "status": now, "waits_for": None} if now in ENDED else shown
 
 

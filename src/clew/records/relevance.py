@@ -25,6 +25,7 @@ from clew.recall.search import Request, Search
 from clew.records.brief import BriefLine
 from clew.records.links import links_of, replaced_by_any, retracted_among
 from clew.registry.context import Context
+from clew.registry.record import successions
 from clew.tasks.plans import Work
 from clew.tasks.views.standing import Standing
 
@@ -208,7 +209,7 @@ def _standing(
     ids = [block.id for block in found]
     newest = {block.id for block in sorted(found, key=lambda block: -block.seq)[:MOST_NEW]}
     gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
-    replaced = replaced_by_any(ctx, ids)
+    replaced = _succeeded(ctx, ids, pending)
     entries = []
     for block in sorted(found, key=lambda block: -block.seq):
         if block.id not in gone:
@@ -223,8 +224,14 @@ def _standing(
 
 def _old(block: Block, replaced: dict[str, str], pending: dict[str, PendingChange]) -> str:
     """What a record took the place of, by its own field or by a retraction that named it; not what it only may."""
-    named = list(block.replaces) or ([replaced[block.id]] if block.id in replaced else [])
-    return ", ".join(id for id in named if id not in pending)
+    named = ", ".join(id for id in block.replaces if id not in pending)
+    return f"replaces {named}" if named else replaced.get(block.id, "")
+
+
+def _succeeded(ctx: Context, ids: list[str], pending: dict[str, PendingChange]) -> dict[str, str]:
+    """Of some records, how each took the place of another when that was taken back."""
+    pairs = [(new, old) for new, old in replaced_by_any(ctx, ids).items() if old not in pending]
+    return {new: f"{how} {old}" for (new, old), how in successions(ctx, pairs).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +294,7 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefL
     if kind == "rejected" and why:
         says, why = f"{says}: {why}", ""  # what was given up is proposed again unless the reason is seen
     if replaced:
-        says = f"{says} (replaces {replaced})"
+        says = f"{says} ({replaced})"
     named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
     unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
     label = ", ".join(part for part in (named, unsettled) if part)

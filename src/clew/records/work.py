@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from clew.errors import invalid, shorten, suggest
+from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import STEP, STEP_PATH, TASK, normal_id
 from clew.registry.callers import last_state, own_focus, set_own_focus
 from clew.registry.context import Context
@@ -20,6 +20,7 @@ from clew.surroundings import clew_command
 from clew.tasks.changes import StepSpec, add_steps
 from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, bootstrap
+from clew.tasks.endings import set_status
 from clew.tasks.macros import inbox
 from clew.tasks.plans import Work, find_work, open_tasks, plan_titled, work_by_id
 from clew.tasks.steps import Step, steps_of
@@ -74,7 +75,9 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     shown = [f"{step['path']} {shorten(step['title'], 28)}" for step in steps[:SHOWN_STEPS]]
     more = f" and {len(steps) - SHOWN_STEPS} more" if len(steps) > SHOWN_STEPS else ""
     if result.get("added"):
-        return [f"{result['task']}: {len(steps)} step{'s' * (len(steps) != 1)} added", shorten(" | ".join(shown), 200)]
+        again = " opened again" if result.get("again") else ""
+        head = f"{result['task']}{again}: {len(steps)} step{'s' * (len(steps) != 1)} added"
+        return [head, shorten(" | ".join(shown), 200)]
     first = steps[0]
     run = f"; in a shell: {proving(result['task'], first['tests'][0])}" if first["tests"] else ""
     return [
@@ -120,9 +123,17 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
 
 def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
     """Steps at the end of a task that is there."""
+    if task.status == "CANCELED":
+        raise _called_off(task, args)
     if not args.steps:
         ways = [suggest("resume", "Shows where it stands.", "high", task=task.id)]
-        raise invalid("steps", f"{task.id} is there already", "Give the steps to add to it.", ways)
+        now = "is done already" if task.status == "DONE" else "is there already"
+        more = "Give the steps to add; they open it again." if task.status == "DONE" else "Give the steps to add to it."
+        raise invalid("steps", f"{task.id} {now}", more, ways)
+    again = task.status == "DONE"
+    if again:
+        # Whoever adds steps to a task by its id means that it goes on.
+        task, _ = set_status(ctx, task, "ACTIVE")
     task, steps, _ = add_steps(ctx, task, None, [_spec(step) for step in args.steps])
     set_own_focus(ctx, task.id)
     return {
@@ -132,7 +143,19 @@ def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
         "strict": task.reasoning_mode == "strict",
         "steps": [step_json(step) for step in steps],
         "added": True,
+        "again": again,
     }
+
+
+def _called_off(task: Work, args: Start) -> ClewError:
+    given = args.model_dump(exclude_defaults=True, exclude={"workspace", "title"})
+    return ClewError(
+        "CONFLICT",
+        f"{task.id} {shorten(task.title, 60)} was canceled",
+        f"Start a task of its own for what is to be done now; open id={task.id} shows why it was canceled.",
+        [{"kind": "state", "field": "title"}],
+        [suggest("start", "Starts a new task of the same title.", "high", **given, title=task.title)],
+    )
 
 
 def _spec(step: StepWish) -> StepSpec:

@@ -198,6 +198,8 @@ class Dispatcher:
         # Only here, after the commit: what they wake or start must find what this call has written.
         for action in call.remarks.after:
             action()
+        if isinstance(result, ClewError):
+            raise result  # refused, and what was said stays: a run that failed is news, not bad input
         if isinstance(result, Answer):
             return result  # another operation's answer, passed on
         return self._bounded(call, operation, args, self._shaped(result))

@@ -8,13 +8,14 @@ of what search finds. `@matters("kind")` lists what waits for a person; the Inbo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from clew.canonical import Json
 from clew.hooks import HookPoint
 from clew.registry.context import Context
+from clew.store.events import first_seqs
 
 Opened = Json
 Opener = Callable[[Context, str, int, bool], Opened | None]
@@ -49,6 +50,18 @@ class RecordLink:
     start: str
     rel: str
     end: str
+
+
+REPLACES, KEPT_INSTEAD = "replaces", "kept in place of"
+
+
+def successions(ctx: Context, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """How each (new, old) pair is told: a record replaces an older one, and is kept in place of one that came after it,
+    which was a repetition or a mistake."""
+    wanted = list(dict.fromkeys(pairs))
+    born = first_seqs(ctx.tx, ctx.workspace, sorted({id for pair in wanted for id in pair}))
+    late = {(new, old) for new, old in wanted if new in born and old in born and born[new] < born[old]}
+    return {pair: KEPT_INSTEAD if pair in late else REPLACES for pair in wanted}
 
 
 Linker = Callable[[Context, str, int], list[RecordLink]]

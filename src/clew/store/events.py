@@ -170,6 +170,13 @@ def first_agents(tx: Transaction, workspace: str, subjects: list[str]) -> dict[s
     return {subject: str(rows[0]["agent"]) for subject, rows in zip(subjects, found, strict=True) if rows}
 
 
+def first_seqs(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, int]:
+    """The seq of the first event about each of these: the order in which records came to be."""
+    sql = "SELECT seq FROM event WHERE workspace = ? AND subject = ? ORDER BY seq LIMIT 1"
+    found = tx.each(sql, [(workspace, subject) for subject in subjects]) if subjects else []
+    return {subject: int(rows[0]["seq"]) for subject, rows in zip(subjects, found, strict=True) if rows}
+
+
 def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list[Row]:
     """Who wrote after an event: agent, how many events, and the number of the last one; the latest first."""
     sql = (

@@ -98,6 +98,11 @@ class Proof:
         return self.state == PROVEN
 
     @property
+    def reported_failure(self) -> bool:
+        """Whether somebody said that a run failed, and Clew did not see it."""
+        return self.state == FAILED and self.receipt is not None and not self.receipt.witnessed
+
+    @property
     def of_another_command(self) -> bool:
         """Whether it is claimed by a run of something that the step does not name as its test."""
         ran = self.receipt.command or "" if self.receipt is not None else ""
@@ -106,12 +111,13 @@ class Proof:
 
     def line(self) -> str:
         """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are cut."""
-        parts = [self._outcome()] if self.receipt is not None and self.state not in WAIVERS else []
+        parts = [self.outcome()] if self.receipt is not None and self.state not in WAIVERS else []
         if self.changed:
             parts.append(f"{len(self.changed)} file{'s' if len(self.changed) > 1 else ''} changed since")
         if self.reason:
             parts.append(shorten(self.reason, 120))
-        return f"{self.state.upper()}: {', '.join(parts)}" if parts else self.state.upper()
+        state = f"{self.state.upper()} (reported)" if self.reported_failure else self.state.upper()
+        return f"{state}: {', '.join(parts)}" if parts else state
 
     def to_json(self) -> dict[str, Any]:
         receipt = self.receipt
@@ -130,7 +136,8 @@ class Proof:
             "commands": list(self.commands),
         }
 
-    def _outcome(self) -> str:
+    def outcome(self) -> str:
+        """What was run and how it ended."""
         assert self.receipt is not None
         what = shorten(self.receipt.command or self.receipt.text, 80)
         return what if self.receipt.exit_code is None else f"{what} -> exit {self.receipt.exit_code}"
@@ -222,6 +229,9 @@ def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: Proj
     # Receipts are numbered in order. A waiver that is older than the deciding run was overtaken by that run.
     if waiver is None or proof.settled or waiver.number < decided:
         return proof
+    if proof.reported_failure and waiver.grade == UNPROVEN:
+        # Whoever reported it may close the step in spite of it; what was reported is told with the reason.
+        return replace(proof, state=waiver.grade, reason=f"{waiver.text}; reported as failed: {proof.outcome()}")
     # `unproven` says why there is no proof, so it must not hide a claim or a stale run that came before it.
     if waiver.grade == OVERRIDDEN or proof.state == UNPROVEN:
         return replace(proof, state=waiver.grade, reason=waiver.text)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp_types import TextContent
 
+from clew.errors import ClewError
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
 
@@ -220,7 +222,68 @@ def test_failures_of_sessions_and_notebooks_say_so(client: Client, group: str, s
 def test_warnings_stand_in_the_text(client: Client) -> None:
     client.json("bind_root", rootUri="file:///home/me/projB")
     told = client.text("start_new", newWork={"project": "explicit", "task": "t"})
-    assert "projB" in told and "Warning:" in told
+    assert "Warning: Project 'explicit' was ignored" in told and "'projB'" in told
+
+
+@pytest.mark.parametrize("group", ["session", "notebook", "mental_models", "knowledge"])
+def test_the_stage_is_checked_before_the_arguments(newcomer: Client, group: str) -> None:
+    """The original refuses a group that comes too early for its stage, whatever is wrong with the call besides."""
+    for args in ({}, {"operation": "bogus"}):
+        assert newcomer.refused(group, **args)["code"] == "STAGE_REQUIREMENT_NOT_MET"
+    newcomer.text("start_new", cipher=True)
+    assert newcomer.refused(group)["code"] == "INVALID_OPERATION"
+
+
+def test_a_misspelt_argument_is_answered_with_the_mended_call(client: Client) -> None:
+    refused = client.refused("thought", thought="x", nextThoughtNeeded=True, sessionTag=["a"])
+    assert refused["example"]["args"] == {"thought": "x", "nextThoughtNeeded": True, "sessionTags": ["a"]}
+    client.json(refused["example"]["operation"], **refused["example"]["args"])
+    too_many = client.refused("session", operation="list", args={"limit": 500, "project": "p"})
+    mended = too_many["example"]
+    assert (mended["operation"], mended["args"]) == ("session.list", {"limit": 100, "project": "p"})
+    assert "example" in too_many["suggestion"]
+
+
+def test_a_list_of_sessions_says_how_many_it_does_not_show(client: Client) -> None:
+    client.text("start_new", newWork={"project": "p"})
+    client.text("start_new", newWork={"project": "p"})
+    told = client.text("list_sessions", filters={"project": "p", "limit": 2})
+    assert told.startswith("Found 3 sessions") and "1 more are not shown" in told
+    assert "not shown" not in client.text("list_sessions", filters={"project": "p"})
+
+
+def test_an_unknown_project_or_task_is_answered_with_those_there_are(client: Client) -> None:
+    refused = client.refused("navigate", target={"project": "zz"})
+    assert refused["availableProjects"] == ["p"] and "p" in refused["suggestion"]
+    client.text("start_new", newWork={"project": "other", "task": "elsewhere"})
+    assert client.refused("navigate", target={"project": "p", "task": "zz"})["availableTasks"] == ["t"]
+
+
+def test_the_directory_of_mental_models_has_the_shape_of_the_original(client: Client) -> None:
+    found = json.loads(client.route.read("thoughtbox://mental-models"))
+    assert (found["total_models"], found["total_tags"]) == (15, 6) and found["description"]
+    debugging = next(tag for tag in found["tags"] if tag["name"] == "debugging")
+    assert debugging["uri"] == "thoughtbox://mental-models/debugging" and debugging["model_count"] == 2
+    duck = next(model for model in found["all_models"] if model["name"] == "rubber-duck")
+    assert duck["uris"] == ["thoughtbox://mental-models/debugging/rubber-duck"] and duck["tags"] == ["debugging"]
+    for uri in [uri for model in found["all_models"] for uri in model["uris"]]:
+        assert client.route.read(uri).startswith("# ")
+
+
+def test_a_note_is_found_by_the_topic_it_was_written_under(client: Client) -> None:
+    client.json("knowledge", action="write_scratchpad", topic="Search Latency!", content="ask the DBA")
+    assert (
+        client.json("knowledge", action="read_scratchpad", topic="Search Latency!")["note"]["content"] == "ask the DBA"
+    )
+    gone = client.json("knowledge", action="delete_scratchpad", topic="Search Latency!")
+    assert gone == {"id": "search-latency", "deleted": True}
+    assert client.refused("knowledge", action="read_scratchpad", topic="Search Latency!")["code"] == "INVALID_PAYLOAD"
+
+
+def test_loading_a_notebook_from_nothing_says_what_to_give(client: Client) -> None:
+    assert "content" in client.refused("notebook", operation="load", args={})["suggestion"]
+    both = client.refused("notebook", operation="load", args={"content": "x", "path": "y"})
+    assert "one of them" in both["suggestion"]
 
 
 def test_a_domain_is_checked_and_can_be_left(client: Client) -> None:
@@ -342,6 +405,38 @@ def test_guides_are_named_and_not_sent(client: Client) -> None:
     forked = client.think("other", verbose=True, branchId="alt", branchFromThought=1)
     assert forked["resources"] == ["thoughtbox://guidance/parallel-verification"] == client.links
     assert len(client.think("two", includeGuide=True)["guide"]) > 1000
+
+
+def test_beginnings_are_answered_in_one_text_with_the_seeds_stages(newcomer: Client) -> None:
+    assert newcomer.text("get_state").startswith("Stage: 0 entry") and not newcomer.links
+    told = newcomer.text("start_new", newWork={"project": "p", "task": "t"}, sessionTags=["mine"])
+    assert "Stage: 1 init_complete" in told and "Tags: mine, project:p, task:t" in told
+    again = newcomer.text("start_new", newWork={"project": "p"})
+    assert "Related sessions:" in again and "p / t" in again
+
+
+def test_a_cipher_export_holds_whole_thoughts_and_can_be_imported_again(client: Client) -> None:
+    long = "S1|H|therefore " + "x" * 400
+    id = client.think(long)["sessionId"]
+    content = client.json("session", operation="export", args={"sessionId": id, "format": "cipher"})["content"]
+    assert long in content
+    copied = client.json("session", operation="import", args={"content": content, "format": "cipher", "asCopy": True})
+    read = client.json("read_thoughts", sessionId=copied["sessionId"])["thoughts"]
+    assert [item["thought"] for item in read] == [long]
+
+
+def test_the_knowledge_zone_has_patterns_and_no_graph(client: Client) -> None:
+    refused = client.refused("knowledge", action="create_entity", name="Lock", type="Concept", label="a lock")
+    assert refused["code"] == "INVALID_OPERATION" and "create_pattern" in refused["availableOperations"]
+
+
+def test_what_the_seed_does_not_name_is_refused_by_name(client: Client) -> None:
+    for group, sub in (("mental_models", "get_capability_graph"), ("session", "discovery")):
+        assert client.refused(group, operation=sub)["code"] == "INVALID_OPERATION"
+    for uri in ("system://status", "thoughtbox://interleaved/research", "thoughtbox://notebook/operations"):
+        with pytest.raises((ClewError, MCPError)) as told:
+            client.route.read(uri)
+        assert uri in str(told.value)
 
 
 def test_session_get_gives_pages_in_the_order_of_writing(client: Client, session: str) -> None:

@@ -81,14 +81,16 @@ def test_a_directory_exported_and_imported_is_the_same(
 OLD = "11111111-1111-4111-8111-111111111111"
 
 
-def write_original(place: Path, project: str = "_default", title: str = "Old", id: str = OLD) -> None:
+def write_original(
+    place: Path, project: str = "_default", title: str = "Old", id: str = OLD, within: str = "2026-01"
+) -> None:
     """A finished session with one thought, as Thoughtbox writes it."""
     at = "2026-01-05T10:00:00.190Z"
     thought = {"thought": "all done", "thoughtNumber": 1, "totalThoughts": 1, "nextThoughtNeeded": False}
     links: dict[str, Any] = {"prev": None, "next": [], "revisesNode": None, "branchOrigin": None, "branchId": None}
     about = {"title": title, "tags": [], "createdAt": "2026-01-05T10:00:00.000Z", "updatedAt": at}
     manifest = {"id": id, "version": "1.0.0", "thoughtFiles": ["001.json"], "branchFiles": {}, "metadata": about}
-    folder = place / "projects" / project / "sessions" / "2026-01" / id
+    folder = place / "projects" / project / "sessions" / within / id
     (folder / "branches").mkdir(parents=True)
     (folder / "001.json").write_text(json.dumps({"id": f"{id}:1", "data": {**thought, "timestamp": at}, **links}))
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -161,3 +163,34 @@ def test_a_directory_of_the_original_comes_out_as_it_went_in(shared: Clew, tmp_p
         was, now = json.loads(text), json.loads(after[name])
         assert was == {key: now[key] for key in was}, name
         assert now.keys() - was.keys() <= {"lastAccessedAt", "status", "completedAt"}, name
+
+
+def test_sessions_go_back_into_the_partition_they_came_from(shared: Clew, tmp_path: Path) -> None:
+    """By month, week, day or not at all. A month may differ from that of `createdAt`: the original used local time."""
+    theirs, ours, again = tmp_path / "theirs", tmp_path / "ours", tmp_path / "again"
+    partitions = ("2025-12", "2026-W02", "2026-01-05", "")
+    ids = {f"3333333{number}-3333-4333-8333-333333333333": within for number, within in enumerate(partitions)}
+    for id, within in ids.items():
+        write_original(theirs, id=id, within=within)
+    call(shared, "import_thoughtbox", path=str(theirs), workspace="fourth")
+    call(shared, "export_thoughtbox", path=str(ours), workspace="fourth")
+    assert files(ours).keys() == files(theirs).keys()
+    listed = call(shared, "session_list", workspace="fourth")["sessions"]
+    assert {item["id"]: item["partitionPath"] for item in listed} == ids
+    call(shared, "import_thoughtbox", path=str(ours), workspace="fifth")
+    call(shared, "export_thoughtbox", path=str(again), workspace="fifth")
+    assert files(again) == files(ours)
+
+
+@pytest.mark.parametrize("name", ["../../outside", "/tmp/outside", "2026", "a\n"])
+def test_no_partition_leads_out_of_the_directory(shared: Clew, tmp_path: Path, name: str) -> None:
+    """An export is text that anybody may write; its partition becomes part of a path only in the seed's forms."""
+    session = think(shared, f"sixth-{len(name)}", [], False)
+    exported = told(shared, f"sixth-{len(name)}", session)
+    exported["session"]["partitionPath"] = name
+    content = json.dumps(exported)
+    target = f"seventh-{len(name)}"
+    call(shared, "session_import", content=content, format="json", workspace=target)
+    report = call(shared, "export_thoughtbox", path=str(tmp_path / "ours"), workspace=target)
+    month = exported["session"]["createdAt"][:7]
+    assert report["reports"][0]["place"] == f"projects/_default/sessions/{month}/{session}"

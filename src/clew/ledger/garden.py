@@ -99,7 +99,8 @@ def find_note(ctx: Context, key: str) -> GardenNote | None:
 
 
 def note_named(ctx: Context, key: str) -> GardenNote:
-    found = find_note(ctx, key)
+    # A note is written under a topic; whoever reads it may say the same words again.
+    found = find_note(ctx, key) or find_note(ctx, slug(key))
     if found is None:
         raise unknown_id(
             "scratchpad note",

@@ -99,7 +99,7 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     try:
         route = routed(args)
     except ClewError as error:
-        return _refusal(ctx, error, group=args.operation)
+        return _refusal(ctx, _early(ctx, args) or error, group=args.operation)
     elsewhere = route.arguments.get("workspace")
     if isinstance(elsewhere, str) and elsewhere != ctx.workspace:
         # The workspace is named inside the arguments: the stage must be checked in that workspace.
@@ -113,6 +113,19 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     answer = ctx.dispatcher.call(route.entry.name, given, ctx.connection, ctx.progress)
     # A request to the client's model belongs to the protocol and passes unchanged.
     return answer if answer.input_required is not None else _translated(ctx, answer, route)
+
+
+def _early(ctx: Context, args: Gateway) -> ClewError | None:
+    """The refusal of a group that is called too early: its stage is checked before its sub-operation is."""
+    if not isinstance(args.operation, str) or args.operation not in groups():
+        return None
+    given = {**(args.model_extra or {}), **(args.args if isinstance(args.args, dict) else {})}
+    session = given["sessionId"] if isinstance(given.get("sessionId"), str) else None
+    try:
+        check_stage(ctx, args.operation, peek_place(ctx, session), session)
+    except ClewError as error:
+        return error
+    return None
 
 
 def _refusal(ctx: Context, error: ClewError, route: Route | None = None, group: Any = None) -> Answer:
@@ -213,7 +226,7 @@ def _translated(ctx: Context, answer: Answer, route: Route | None = None) -> Ans
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
         envelope["error"] = seed_error(envelope["error"])
-        return _in_json(envelope, _error_object(envelope["error"], route))
+        return _in_json(envelope, _error_object(envelope, route))
     if isinstance(envelope["result"].get("text"), str):
         warnings = [f"Warning: {text}" for text in _warnings(envelope)]
         text = "\n".join([envelope["result"]["text"], *warnings])
@@ -233,8 +246,9 @@ def seed_error(error: Json) -> Json:
     return {**error, "code": translated, "details": {**error.get("details", {}), "code": code}}
 
 
-def _error_object(error: Json, route: Route | None) -> Json:
+def _error_object(envelope: Json, route: Route | None) -> Json:
     """The error and a correct call, as the text of the answer, because many clients show nothing else."""
+    error = envelope["error"]
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
     if route is not None:
@@ -242,7 +256,17 @@ def _error_object(error: Json, route: Route | None) -> Json:
     if route is not None and "example" in error.get("details", {}):
         details |= _expected(route, error)
         shown["suggestion"] = _local_advice(error.get("recovery"))
+        mended = _mended_call(envelope["suggestions"], route)
+        if mended is not None:
+            details["example"] = mended
+            shown["suggestion"] = "Send the call in example: it is this one, mended."
     return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
+
+
+def _mended_call(suggestions: list[Suggestion], route: Route) -> Json | None:
+    """The refused call with its mistake mended, if the registry could mend it."""
+    first = next((item["params"] for item in suggestions if item["action"] == "call_tool"), {})
+    return dict(first) if first.get("operation") == wire_name(route.entry) else None
 
 
 def _failure_mark(wire: str) -> Json:

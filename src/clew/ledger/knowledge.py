@@ -334,8 +334,8 @@ def _notes(ctx: Context, search: str | None) -> list[GardenNote]:
     return [note for note in found if note is not None]
 
 
-class DeleteScratchpad(LedgerInput):
-    id: Annotated[Id, Field(description="Topic slug.")]
+class DeleteScratchpad(ReadScratchpad):
+    pass
 
 
 @operation(
@@ -347,5 +347,6 @@ class DeleteScratchpad(LedgerInput):
 )
 def knowledge_delete_scratchpad(ctx: Context, args: DeleteScratchpad) -> Json:
     """Remove a scratchpad note; its last version stays stored."""
-    remove(ctx, "scratchpad", note_named(ctx, args.id))
-    return {"id": args.id, "deleted": True}
+    note = note_named(ctx, args.id)
+    remove(ctx, "scratchpad", note)
+    return {"id": note.id, "deleted": True}

@@ -163,7 +163,7 @@ class KeyMoment(StrictModel):
     thoughtNumber: Number
     type: Literal["decision", "pivot", "insight", "revision", "branch"] = "insight"
     branchId: Id | None = None
-    significance: Annotated[float | str | None, Field(description="Why it matters.")] = None
+    significance: Annotated[int | float | str | None, Field(description="Why it matters.")] = None
     summary: Annotated[str | None, Field(max_length=2000, description="What it says, in your words.")] = None
 
 

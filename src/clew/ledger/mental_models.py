@@ -24,6 +24,7 @@ from clew.registry.resource import resource
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 FOLDER = "mental-models"
+ADDRESS = "thoughtbox://mental-models"
 # The user's folder is read anew at each call, so its files and their number are bounded.
 MAX_BYTES = 100_000
 MAX_MODELS = 500
@@ -231,7 +232,31 @@ def directory(ctx: Context) -> str:
     """The mental models by tag, each with its address."""
     tags = tags_of(ctx.settings.home)
     by_tag = {tag: [_addressed(tag, model) for model in _tagged(ctx, tag)] for tag in tags}
-    shown = {"tags": [{"name": tag, "description": tags[tag], "models": found} for tag, found in by_tag.items()]}
+    every = models(ctx.settings.home).values()
+    shown = {
+        "description": "Ways to think about a problem, by what they are good for.",
+        "total_models": len(every),
+        "total_tags": len(tags),
+        "tags": [
+            {
+                "name": tag,
+                "description": tags[tag],
+                "uri": f"{ADDRESS}/{tag}",
+                "model_count": len(found),
+                "models": found,
+            }
+            for tag, found in by_tag.items()
+        ],
+        "all_models": [
+            {
+                "name": model.name,
+                "title": model.title,
+                "tags": list(model.tags),
+                "uris": [f"{ADDRESS}/{tag}/{model.name}" for tag in model.tags],
+            }
+            for model in every
+        ],
+    }
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
 
 
@@ -240,7 +265,7 @@ def _tagged(ctx: Context, tag: str) -> list[Model]:
 
 
 def _addressed(tag: str, model: Model) -> dict[str, str]:
-    return {"name": model.name, "title": model.title, "uri": f"thoughtbox://mental-models/{tag}/{model.name}"}
+    return {"name": model.name, "title": model.title, "uri": f"{ADDRESS}/{tag}/{model.name}"}
 
 
 def complete_tag(ctx: Context, value: str) -> list[str]:
@@ -267,7 +292,7 @@ def tag_directory(ctx: Context, tag: str) -> str:
     shown = {
         "tag": tag,
         "description": tags[tag],
-        "uri": f"thoughtbox://mental-models/{tag}",
+        "uri": f"{ADDRESS}/{tag}",
         "models": found,
         "count": len(found),
     }

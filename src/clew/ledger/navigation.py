@@ -19,6 +19,8 @@ from clew.registry.context import Context
 from clew.registry.operation import operation
 
 ROOTS_SECONDS = 10.0
+MOST_NAMED = 20
+"""How many projects or tasks a refusal names, those of the last changed sessions."""
 
 
 class Navigate(LedgerInput):
@@ -78,13 +80,24 @@ def _sessions_about(ctx: Context, chosen: dict[str, str]) -> Any:
         found = find_sessions(ctx, SessionQuery(tuple(work_tags(narrowed)), limit=10))
         # An aspect may be new to a task, but an unknown project or task is most likely misspelt.
         if not found.total and name != "aspect":
-            raise unknown_id(
-                name,
-                "/".join(value for value in narrowed.values() if value),
-                "Name one that a session is about, or start a session about it.",
-                [suggest("start_new", "Starts a session about it.", "medium", **chosen)],
-            )
+            raise _nothing_about(ctx, name, narrowed, chosen)
     return found
+
+
+def _nothing_about(ctx: Context, name: str, narrowed: dict[str, str | None], chosen: dict[str, str]) -> ClewError:
+    """The refusal of a project or task that no session is about; it names those that some are about."""
+    around = {**narrowed, name: None}
+    recent = find_sessions(ctx, SessionQuery(tuple(work_tags(around)), limit=100)).sessions
+    known = list(dict.fromkeys(item.work[name] for item in recent if name in item.work))[:MOST_NAMED]
+    there_are = f"Sessions are about {', '.join(known)}." if known else f"No session has a {name} yet."
+    error = unknown_id(
+        name,
+        "/".join(value for value in narrowed.values() if value),
+        f"{there_are} Name one of these, or start a session about it.",
+        [suggest("start_new", "Starts a session about it.", "medium", **chosen)],
+    )
+    error.details[f"available{name.capitalize()}s"] = known
+    return error
 
 
 class ListRoots(LedgerInput):

@@ -87,7 +87,8 @@ def start_new(ctx: Context, args: StartNew) -> Json:
     # A bound directory says what the project is; it wins over a name in the arguments.
     if before.root and work["project"] != before.root:
         if work["project"]:
-            ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
+            ignored = f"Project {work['project']!r} was ignored: the bound root says {before.root!r}."
+            ctx.warn("PROJECT_FROM_ROOT", ignored, "Bind another root with bind_root to change it.")
         work["project"] = before.root
     chosen = checked_domain(work.pop("domain"))
     domain = None if chosen == LEFT else chosen  # a new session does not inherit the domain of the last one
@@ -292,6 +293,9 @@ def list_sessions(ctx: Context, args: ListSessions) -> Json:
     filters = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
     lines = [f"Found {found.total} sessions (filters: {filters})"]
     lines += [f"- {s.id} {s.title} ({s.thought_count} thoughts, {s.status})" for s in found.sessions]
+    left = found.total - len(found.sessions)
+    if left:
+        lines.append(f"{left} more are not shown: raise limit (at most 100), narrow the filters, or page session.list.")
     return {
         "sessions": [session_json(session) for session in found.sessions],
         "count": len(found.sessions),

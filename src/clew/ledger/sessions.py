@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -264,7 +265,7 @@ def session_json(session: LedgerSession) -> Json:
         "status": session.status,
         "thoughtCount": session.thought_count,
         "branchCount": session.branch_count,
-        "partitionPath": partition(session.created_at_ms),
+        "partitionPath": session.extra.get("partitionPath", partition(session.created_at_ms)),
         "createdAt": iso_millis(session.created_at_ms),
         "updatedAt": iso_millis(session.updated_at_ms),
         "lastAccessedAt": iso_millis(session.accessed_at_ms),
@@ -272,6 +273,10 @@ def session_json(session: LedgerSession) -> Json:
     if session.completed_at_ms is not None:
         shown["completedAt"] = iso_millis(session.completed_at_ms)
     return {name: value for name, value in shown.items() if value is not None}
+
+
+PARTITION = re.compile(r"|\d{4}-(?:\d\d|W\d\d|W\d{4}|\d\d-\d\d)", re.ASCII)
+"""The seed's directories by month, week or day, and none. Nothing else may become part of a path."""
 
 
 def partition(at_ms: int) -> str:

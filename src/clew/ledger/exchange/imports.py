@@ -18,10 +18,12 @@ from clew.ledger.inputs import slug
 from clew.ledger.sessions import (
     ACTIVE,
     COMPLETED,
+    PARTITION,
     UNTITLED,
     LedgerSession,
     NewSession,
     find_session,
+    partition,
     session_named,
     start_session,
 )
@@ -260,8 +262,19 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
         ),
         id=key,
         created_at_ms=time_ms(head.get("createdAt")),
-        extra=sound({name: value for name, value in head.items() if name not in _SESSION_FIELDS}),
+        extra=_kept(head),
     )
+
+
+def _kept(head: dict[str, Any]) -> dict[str, Any]:
+    """What the row of a session has no column for, so that an export gives it back."""
+    kept = {name: value for name, value in head.items() if name not in _SESSION_FIELDS}
+    place, created = head.get("partitionPath"), time_ms(head.get("createdAt"))
+    # Thoughtbox chose the directory by the clock of its machine, so the month need not be that of `createdAt`.
+    if isinstance(place, str) and PARTITION.fullmatch(place) and (created is None or place != partition(created)):
+        kept["partitionPath"] = place
+    found: dict[str, Any] = sound(kept)
+    return found
 
 
 def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: ImportReport) -> None:

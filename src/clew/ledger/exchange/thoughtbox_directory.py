@@ -19,6 +19,7 @@ from clew.surroundings import environment, placed
 
 MANIFEST = "manifest.json"
 BRANCHES = "branches"
+SESSIONS = "sessions"
 # Thoughts are small; a larger file is something else, and reading it could fill the memory.
 MOST_BYTES = 64 << 20
 _NOT_THOUGHTS = frozenset({MANIFEST, "audit-manifest.json"})
@@ -255,9 +256,9 @@ def some_sessions(base: Path, most: int) -> list[str]:
 
 def _session_folders(base: Path) -> Iterator[tuple[str | None, Path]]:
     for project in folders(base / "projects", base):
-        for place in _with_manifest(project / "sessions", base):
+        for place in _with_manifest(project / SESSIONS, base):
             yield project.name, place
-    for place in _with_manifest(base / "sessions", base):
+    for place in _with_manifest(base / SESSIONS, base):
         yield None, place
 
 
@@ -281,7 +282,7 @@ def _is_session(place: Path, base: Path) -> bool:
 def _stale_copies(base: Path) -> Iterator[Path]:
     """Copies that Thoughtbox's export migration left beside `projects`."""
     for partition in folders(base, base):
-        if partition.name not in {"projects", "sessions", "exports", "mental-models", "hub"}:
+        if partition.name not in {"projects", SESSIONS, "exports", "mental-models", "hub"}:
             yield from (place for place in folders(partition, base) if _is_session(place, base))
 
 
@@ -292,7 +293,8 @@ def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project
     if key in found.sources:
         found.duplicates.append(place)
         return
-    head = _head(folder, key)
+    within = folder.path.parent.name
+    head = {**_head(folder, key), "partitionPath": "" if within == SESSIONS else within}
     if project is not None:
         head["thoughtboxProject"] = project
     exported = {"version": "1.0", "session": head, "nodes": _in_writing_order(folder.nodes)}

@@ -63,7 +63,7 @@ def notebook_load(ctx: Context, args: Load) -> Json:
         raise ClewError(
             "INVALID_INPUT",
             "give either path or content",
-            "Keep one of them.",
+            "Leave one of them out." if args.path else "Give the text as content, or the name of a file as path.",
             [{"kind": "choose_one", "fields": ["path", "content"]}],
         )
     book = srcmd.decode(args.content if args.content is not None else _read(ctx, str(args.path)))

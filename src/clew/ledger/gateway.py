@@ -265,7 +265,7 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
 
 def _mended_call(suggestions: list[Suggestion], route: Route) -> Json | None:
     """The refused call with its mistake mended, if the registry could mend it."""
-    first = next((item["params"] for item in suggestions if item["action"] == "call_tool"), {})
+    first: Json = next((item["params"] for item in suggestions if item["action"] == "call_tool"), {})
     return dict(first) if first.get("operation") == wire_name(route.entry) else None
 
 

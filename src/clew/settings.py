@@ -216,7 +216,8 @@ class Settings:
     @property
     def own_guard(self) -> str:
         """The mark a workspace gets on its first use: the one configured, else one of this project's place."""
-        return self.project_guard or f"{PLACE}{sha256_hex(bytes(self.project_root.resolve()), 16)}"
+        place = named_place(self.toolset, self.memory_dir, self.project_root)
+        return self.project_guard or f"{PLACE}{sha256_hex(bytes(place.resolve()), 16)}"
 
     @property
     def runner_home(self) -> Path | None:
@@ -271,7 +272,8 @@ def _settings(raw: Mapping[str, str], origins: dict[str, str], root: Path) -> Se
     if values["workspace_lock"] is None:
         # Before the name is derived: a server that was told its workspace keeps to it, one that guessed does not.
         values["workspace_lock"] = bool(values["workspace"]) and not values["workspace_allowlist"]
-    values["workspace"] = values["workspace"] or check_workspace(derived_workspace(root))
+    place = named_place(values["toolset"], values["memory_dir"], root)
+    values["workspace"] = values["workspace"] or check_workspace(derived_workspace(place))
     return Settings(**values, project_root=root, origins=origins)
 
 
@@ -281,6 +283,15 @@ def project_root(cwd: Path) -> Path:
         if (folder / ".git").exists():
             return folder
     return cwd
+
+
+def named_place(toolset: str, memory_dir: Path | None, root: Path) -> Path:
+    """The directory that a workspace is named after: the project's.
+
+    A client of Mind-Mem names its workspace by the directory of the files. It is one workspace from wherever the server
+    is started, because two that take turns at the same files would each read the other's work in again.
+    """
+    return memory_dir if toolset == MIND_MEM and memory_dir is not None else root
 
 
 def derived_workspace(root: Path) -> str:

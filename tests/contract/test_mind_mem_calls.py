@@ -82,7 +82,8 @@ def test_refused_applies_and_rollbacks_have_the_fields_of_the_tables(memory: Mem
     assert failed["proposal_id"] == "P-20260101-001"
     assert "P-20260101-001" in failed["message"]
     assert "P-20260101-001" in failed["log"]
-    assert failed["next_step"]
+    assert failed["next_step"] is None
+    assert failed["recovery"]
     back = said(memory, "rollback_proposal", receipt_ts="20260101-000000")
     assert (back["status"], back["success"], back["receipt_ts"]) == ("rollback_failed", False, "20260101-000000")
     assert "20260101-000000" in back["log"]

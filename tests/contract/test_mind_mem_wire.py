@@ -143,7 +143,7 @@ def test_a_block_named_by_its_id_comes_first_with_a_score(client: MindMem) -> No
 
 
 def test_an_empty_question_finds_nothing(client: MindMem) -> None:
-    assert client("recall", query="") == client("hybrid_search", query=" ") == []
+    assert client("recall", query="") == client("hybrid_search", query=" ") == client("recall", query="?!") == []
     assert client("category_summary", topic="")["status"] == "no_categories"
 
 
@@ -155,7 +155,8 @@ def test_a_number_may_come_as_text_or_with_a_point(client: MindMem, limit: Any) 
 def test_refusals_have_the_fields_of_the_tables(client: MindMem) -> None:
     failed = client("approve_apply", proposal_id="P-20200101-001", dry_run="false")
     assert (failed["status"], failed["success"], failed["dry_run"]) == ("failed", False, False)
-    assert failed["message"] and failed["log"] and failed["next_step"]
+    assert failed["message"] and failed["log"] and failed["recovery"]
+    assert failed["next_step"] is None, "it is there after a dry run that passed, and then only"
     back = client("rollback_proposal", receipt_ts="20200101-000000")
     assert (back["status"], back["success"]) == ("rollback_failed", False)
     assert "20200101-000000" in back["log"]
@@ -196,3 +197,35 @@ def test_the_figures_of_a_scan_agree_and_no_resolution_outlives_its_contradictio
     assert client("approve_apply", proposal_id=first, dry_run=False)["status"] == "applied"
     assert client("scan")["checks"]["staged_proposals"] == len(staged())
     assert loser not in staged().values(), "nothing else makes it yield once it has"
+
+
+def test_a_dry_run_works_in_every_mode(client: MindMem) -> None:
+    client("governance", mode="detect_only")
+    assert client("approve_apply", proposal_id="P-20261115-107")["status"] == "dry_run_passed"
+    refused = client("approve_apply", proposal_id="P-20261115-107", dry_run=False)
+    assert (refused["status"], refused["rule"]) == ("failed", "detect_only")
+    client("governance", mode="propose")
+
+
+@pytest.mark.parametrize("wrong", [{"statement": " "}, {"confidence": "sure"}, {"tags": "a|b"}, {"block_type": "note"}])
+def test_what_cannot_be_proposed_is_refused(client: MindMem, wrong: dict[str, str]) -> None:
+    before = client.read("intelligence/SIGNALS.md")
+    answer = client("propose_update", **{"block_type": "decision", "statement": "Gnus are counted", **wrong})
+    assert (answer["code"], "status" in answer) == ("INVALID_INPUT", False)
+    assert client.read("intelligence/SIGNALS.md") == before
+
+
+def test_what_is_active_already_is_not_proposed_again(client: MindMem) -> None:
+    again = client("propose_update", block_type="decision", statement="Use PostgreSQL for billing")
+    assert (again["status"], again["written"], again["proposal_id"]) == ("proposed", 0, None)
+    assert again["duplicate_of"] == "D-20260801-001"
+    assert again["safety"] == "Nothing was written."
+
+
+def test_similar_blocks_are_found_by_what_they_say_too(client: MindMem) -> None:
+    found = client("find_similar", block_id="D-20260801-001")
+    assert found["source"] == "D-20260801-001"
+    assert "T-20260801-001" in found["similar"]
+    assert found["method"] == "content and co-occurrence"
+    unknown = client("find_similar", block_id="D-20990101-001")
+    assert (unknown["code"], unknown["block_id"]) == ("UNKNOWN_ID", "D-20990101-001")

@@ -20,7 +20,7 @@ def test_a_proposal_leaves_the_source_of_truth_alone(memory: Memory) -> None:
     signals = memory.read("intelligence/SIGNALS.md")
     assert "Excerpt: Use Redis for session caching" in signals
     assert "Rationale: It survives restarts" in signals
-    assert "Tags: cache, infra" in signals
+    assert "Tags: cache, Infra" in signals
     assert "Status: staged" in memory.read("intelligence/proposed/DECISIONS_PROPOSED.md")
     memory.agree()
 

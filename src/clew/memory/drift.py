@@ -178,6 +178,8 @@ MOST = 100
 PRIORITY = 7
 NAMING = ("AlignsWith", "Dependencies", "Context", "Next")
 CODE = "code_changed"
+SUMMED_UP = ("dead_decisions", "stalled_tasks", "repeated_incidents", "tasks_not_aligned")
+"""The signals that Mind-Mem's scanner has too."""
 
 _RANKS = {"P0": 10, "P1": 9, "P2": 7, "P3": 5}
 _PRIORITY = re.compile(r"^[ \t-]*priority:[ \t]*(P[0-3]|\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
@@ -317,7 +319,7 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
         block = _open(ctx, drift) if old is None else _renew(ctx, old, drift)
         if block.status == "open":
             opened[block.id] = drift
-    _fold_in(ctx, {drift.signal for drift in opened.values()})
+    _fold_in(ctx, {drift.signal for drift in found})
     for (signal, _), block in sorted(known.items()):
         # What was not looked at is not resolved: a server outside of the project knows nothing of the code.
         if block.status != "resolved" and (looked_at_code or signal != CODE):
@@ -343,11 +345,18 @@ def _scan_entries(ctx: Context) -> dict[tuple[str, str], Block]:
 
 
 def _fold_in(ctx: Context, signals: set[str]) -> None:
-    """Mind-Mem keeps one entry for all findings of a signal. It is resolved where each has an entry of its own here."""
+    """Mind-Mem keeps one entry for all findings of a signal. Here each finding has its own, so that one is resolved.
+
+    It is resolved too where this scan looked and found nothing. Only Mind-Mem's scanner writes `Metrics`; what a person
+    noted stays.
+    """
     for block in blocks.current(ctx, prefix="DREF", status="open"):
-        if block.get("Signal") in signals and not block.get("Subject"):
-            text = set_field(_plain(block), "Status", "resolved")
-            blocks.write(ctx, block.id, set_field(text, "Resolution", "each finding has an entry"), origin="scan")
+        signal = block.get("Signal")
+        if block.get("Subject") or not (signal in signals or (signal in SUMMED_UP and block.get("Metrics"))):
+            continue
+        why = "each finding has an entry" if signal in signals else "not found any more"
+        text = set_field(_plain(block), "Status", "resolved")
+        blocks.write(ctx, block.id, set_field(text, "Resolution", why), origin="scan")
 
 
 def _open(ctx: Context, drift: Drift) -> Block:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
 from clew.index.item_reads import items_by_id, items_of_past
+from clew.index.terms import terms
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, proposed_json, replaced_by, replaces_json, result_json
@@ -96,7 +97,9 @@ class Search:
     def __init__(self, ctx: Context, request: Request) -> None:
         self.ctx = ctx
         self.request = request
-        self.semantic = SemanticArm(ctx, request.query, request.words_only, request.as_of is not None)
+        # Signs alone (`?`) have no meaning that could be compared: they would be near to anything.
+        words_only = request.words_only or not terms(request.query)
+        self.semantic = SemanticArm(ctx, request.query, words_only, request.as_of is not None)
         self.known_first = not (request.sources or request.kinds or asks_for_work(request.query))
         """Whether work stands behind what is known: decisions and facts answer, steps and proofs rarely do."""
 

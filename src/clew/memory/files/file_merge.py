@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import HEADER, MarkdownPart, ParsedFile, parse_file
+from clew.memory.governance.receipts import is_taken_back
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.events import subjects_changed
@@ -193,7 +194,7 @@ def _recent(ctx: Context, path: str) -> list[GovernedChange]:
     return [
         GovernedChange(found[-1], found[0] if len(found) > 1 else None)
         for found in versions
-        if found and found[-1].file == path and found[-1].origin != "edit"
+        if found and found[-1].file == path and found[-1].origin != "edit" and not is_taken_back(ctx, found[-1])
     ]
 
 

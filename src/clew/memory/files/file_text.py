@@ -47,7 +47,7 @@ def output_of(ctx: Context, directory: Directory, entry: Known | None, row: Row)
     path = row["path"]
     tracked = is_tracked(path)
     if not row["blocks"]:
-        return FileOutput(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
+        return FileOutput(path, Content(plain_files.stored(ctx, path).encode()), 0, row["seq"], tracked)
     content = _replayed(ctx, directory, entry, row) if tracked else None
     if content is None:
         content = Content(hand_edits.rendered(ctx, path).encode())

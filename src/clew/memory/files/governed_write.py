@@ -60,7 +60,7 @@ def failing(**shown: Any) -> Iterator[None]:
     try:
         yield
     except ClewError as problem:
-        said = {"message": problem.message, "log": f"refused: {problem.message}", "next_step": problem.recovery}
+        said = {"message": problem.message, "log": f"refused: {problem.message}"}
         told = {name: said.get(name) if value is ... else value for name, value in shown.items()}
         problem.details = {**told, **problem.details}
         raise

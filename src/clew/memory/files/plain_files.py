@@ -13,10 +13,27 @@ declare_events(
 )
 
 
+BOM = "\ufeff"
+"""The mark that some editors put before the first character. It is no part of what a file says."""
+
+
 def text(ctx: Context, path: str) -> str:
-    """The file's text; empty when there is none."""
+    """What the file says, without a byte order mark; empty when there is none."""
+    return stored(ctx, path).removeprefix(BOM)
+
+
+def stored(ctx: Context, path: str) -> str:
+    """The file as it stands, character for character; empty when there is none."""
     sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? AND until IS NULL"
     return str(ctx.tx.value(sql, ctx.workspace, path) or "")
+
+
+def versions(ctx: Context, path: str) -> list[str]:
+    """What the file says and said before, newest first; nothing where it is not there any more."""
+    if not stored(ctx, path):
+        return []
+    sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? ORDER BY seq DESC LIMIT 100"
+    return [row["text"].removeprefix(BOM) for row in ctx.tx.all(sql, ctx.workspace, path)]
 
 
 def first_origin(ctx: Context, path: str) -> str | None:
@@ -32,7 +49,8 @@ def texts(ctx: Context, folder: str, besides: str = "") -> dict[str, str]:
         "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND (path LIKE ? OR path = ?)"
         " ORDER BY path"
     )
-    return {row["path"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%", besides)}
+    rows = ctx.tx.all(sql, ctx.workspace, f"{folder}/%", besides)
+    return {row["path"]: row["text"].removeprefix(BOM) for row in rows}
 
 
 def paths(ctx: Context, folder: str) -> list[str]:
@@ -41,7 +59,14 @@ def paths(ctx: Context, folder: str) -> list[str]:
 
 
 def write(ctx: Context, path: str, content: str, origin: str) -> None:
-    if text(ctx, path) == content:
+    """Write a file with the line ends and the byte order mark that it has."""
+    before = stored(ctx, path)
+    ends = content.replace("\n", "\r\n") if "\r\n" in before else content
+    _store(ctx, path, BOM + ends if before.startswith(BOM) else ends, origin)
+
+
+def _store(ctx: Context, path: str, content: str, origin: str) -> None:
+    if stored(ctx, path) == content:
         return
     seq = ctx.ws.next_seq()
     close = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
@@ -80,7 +105,7 @@ def take_in(ctx: Context, path: str, base: str | None, edited: str) -> None:
     """Store a hand edit. When the base is unknown, a text that the store had before is an old copy, not an edit."""
     if base is None and _had(ctx, path, edited):
         return
-    write(ctx, path, edited, "edit")
+    _store(ctx, path, edited, "edit")
 
 
 def _had(ctx: Context, path: str, content: str) -> bool:

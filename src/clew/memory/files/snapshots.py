@@ -6,6 +6,7 @@ receipt back by putting the files of its folder in their places."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,10 +26,12 @@ from clew.memory.governance import receipts
 from clew.memory.governance.patches import Op, read
 from clew.memory.governance.receipts import TIME_FORMAT, Receipt
 from clew.registry.context import Context
+from clew.store.rows import load
 
 APPLIED = "intelligence/applied"
 RECEIPT = "APPLY_RECEIPT.md"
 MANIFEST = "MANIFEST.json"
+_ROLLED_BACK = re.compile(r"^Result: rolled_back", re.MULTILINE)
 WHOLE_FOLDERS = ("decisions", "tasks", "entities", "summaries")
 """Folders that early versions of Mind-Mem replace as a whole: their other files have to stand in the snapshot too."""
 MOST_COPIED = 1_000_000
@@ -159,6 +162,24 @@ def take_in(ctx: Context, directory: Directory) -> None:
         receipt = _read(directory, ts)
         if receipt is not None:
             _adopt(ctx, directory, receipt, later)
+
+
+def follow_rollbacks(ctx: Context, directory: Directory) -> None:
+    """Close the receipts that Mind-Mem rolled back. It puts the files back and says so at the end of the receipt.
+
+    A receipt of the length that it was rendered with has nothing added to it and is not read.
+    """
+    sql = (
+        "SELECT receipt.*, block_file.bytes FROM receipt JOIN block_file ON block_file.workspace = receipt.workspace"
+        f" AND block_file.path = '{APPLIED}/' || receipt.ts || '/{RECEIPT}'"
+        " WHERE receipt.workspace = ? AND receipt.rolled_back_at_ms IS NULL ORDER BY receipt.ts DESC"
+    )
+    for row in ctx.tx.all(sql, ctx.workspace):
+        stamp = directory.stamp(f"{APPLIED}/{row['ts']}/{RECEIPT}")
+        if stamp is None or stamp[1] == row["bytes"]:
+            continue
+        if _ROLLED_BACK.search(text(directory, f"{row['ts']}/{RECEIPT}") or ""):
+            receipts.close(ctx, load(Receipt, row))
 
 
 def _read(directory: Directory, ts: str) -> StoredReceipt | None:

@@ -111,7 +111,9 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
     if directory.late.stirred():
         return True
     with ctx.reading() as bound:
-        return any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
+        # Another store has rendered these files, so that they are as their state says tells nothing about this one.
+        foreign = bool(state.files) and not _is_ours(bound, state)
+        return foreign or any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
 
 
 def _behind(state: State, path: str, seq: int, directory: Directory) -> bool:
@@ -176,13 +178,14 @@ def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
 
 
 def _state(ctx: Context, directory: Directory) -> State:
-    with ctx.reading() as bound:
-        name = _store_name(bound)
-        newest = bound.ws.seq
     state = directory.state()
-    if state.store != name or any(entry.seq > newest for entry in state.files.values()):
-        return State(store=name)  # rendered from another store, or from a later state of this one
-    return state
+    with ctx.reading() as bound:
+        return state if _is_ours(bound, state) else State(store=_store_name(bound))
+
+
+def _is_ours(bound: Context, state: State) -> bool:
+    """False when the files were rendered from another store, or from a later state of this one."""
+    return state.store == _store_name(bound) and all(entry.seq <= bound.ws.seq for entry in state.files.values())
 
 
 def _look(directory: Directory, state: State) -> tuple[list[EditedFile], list[Unread]]:
@@ -261,6 +264,8 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
         if not late and not left and _long(edit):
             _import(ctx, edit)
     with ctx.writing() as bound:
+        # First, because what Mind-Mem rolled back is missing from the files on purpose, however recent it is.
+        snapshots.follow_rollbacks(bound, directory)
         taken = {edit.path for edit in saved if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
         same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
@@ -320,7 +325,7 @@ def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
 def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
     """Whether the store now has what the file holds."""
     plain_files.take_in(ctx, edit.path, edit.base, edit.text)
-    return plain_files.text(ctx, edit.path) == edit.text and not edit.late
+    return plain_files.stored(ctx, edit.path) == edit.text and not edit.late
 
 
 def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], dict[str, Block]]:

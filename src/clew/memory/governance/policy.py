@@ -6,12 +6,14 @@ the keys it does not know, and keeps them whenever it writes the file.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from clew.errors import ClewError
 from clew.memory.files import plain_files
 from clew.registry.context import Context
 
@@ -43,6 +45,8 @@ class Governance(BaseModel):
     """Whether an agent may approve a record that it staged itself."""
     no_touch_minutes: Count = 10
     """Time between two automatic applies (mode enforce)."""
+    auto_apply_low_risk: bool | None = True
+    """Whether mode enforce applies by itself. Mind-Mem writes `false` into every state file that it makes."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,22 @@ def load(ctx: Context) -> LoadedPolicy:
     if not text:
         return LoadedPolicy(Governance())
     try:
-        return LoadedPolicy(Governance.model_validate(orjson.loads(text)))
+        return LoadedPolicy(_parsed(text))
     except (orjson.JSONDecodeError, ValidationError) as problem:
-        return LoadedPolicy(Governance(governance_mode="detect_only"), f"{STATE_FILE}: {_describe(problem)}")
+        safe = _last_readable(ctx).model_copy(update={"governance_mode": "detect_only"})
+        return LoadedPolicy(safe, f"{STATE_FILE}: {_describe(problem)}")
+
+
+def _parsed(text: str) -> Governance:
+    return Governance.model_validate(orjson.loads(text))
+
+
+def _last_readable(ctx: Context) -> Governance:
+    """The settings before the file was broken, so that mending it by `governance` does not set them all back."""
+    for text in plain_files.versions(ctx, STATE_FILE):
+        with suppress(orjson.JSONDecodeError, ValidationError):
+            return _parsed(text)
+    return Governance()
 
 
 def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
@@ -71,7 +88,7 @@ def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
 
 def save(ctx: Context, governance: Governance) -> None:
     """Write the settings into the file. Its other keys stay, also those inside of the budget."""
-    kept = _existing(plain_files.text(ctx, STATE_FILE))
+    kept = _existing(ctx)
     raw: dict[str, Any] = governance.model_dump()
     budget = kept.get("proposal_budget")
     if isinstance(budget, dict):
@@ -79,13 +96,21 @@ def save(ctx: Context, governance: Governance) -> None:
     plain_files.write(ctx, STATE_FILE, _printed({**kept, **raw}), "governance")
 
 
-def _existing(text: str) -> dict[str, Any]:
-    """The file's content; empty if it is not a JSON object, because then there are no keys to keep."""
-    try:
-        found = orjson.loads(text or "{}")
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _existing(ctx: Context) -> dict[str, Any]:
+    """The file's keys; of a file that is no JSON object, those that it had when it last was one."""
+    texts = plain_files.versions(ctx, STATE_FILE)
+    for text in texts:
+        with suppress(orjson.JSONDecodeError):
+            found = orjson.loads(text)
+            if isinstance(found, dict):
+                return found
+    if texts:
+        raise ClewError(
+            "CONFLICT",
+            f"{STATE_FILE} is no JSON object and never was one here, so its other keys would be lost",
+            f"Mend {STATE_FILE} first.",
+        )
+    return {}
 
 
 def default_state_text() -> str:

@@ -175,7 +175,7 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
         else:
             blocks.write(ctx, id, back.text, origin="rollback", cause=receipt.proposal, file=back.file)
             log.append(f"Restored {id}")
-    _close(ctx, receipt)
+    close(ctx, receipt)
     proposals.follow_changes(ctx, [id for id, _ in plans])
     return log
 
@@ -253,7 +253,14 @@ def _touched(id: str, now: Block | None, field: str | None = None) -> ClewError:
     )
 
 
-def _close(ctx: Context, receipt: Receipt) -> None:
+def is_taken_back(ctx: Context, version: Block) -> bool:
+    """Whether a version of a block was made by an apply whose receipt is rolled back."""
+    made = of_cause(ctx, version.cause) if version.origin == "apply" and version.cause else None
+    return made is not None and made.rolled_back_at_ms is not None
+
+
+def close(ctx: Context, receipt: Receipt) -> None:
+    """Note in the receipt, its proposal and the signal behind it that it is rolled back."""
     sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"
     ctx.tx.run(sql, ctx.now_ms, ctx.workspace, receipt.ts)
     proposal = blocks.find(ctx, receipt.proposal)
@@ -262,7 +269,9 @@ def _close(ctx: Context, receipt: Receipt) -> None:
         signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
     printed = blocks.find(ctx, f"AR-{receipt.ts}")
     if printed is not None:
-        text = set_field(set_field(printed.text, "Status", "rolled_back"), "RolledBack", rfc3339(ctx.now_ms))
+        text = printed.text
+        for name, value in (("Result", "rolled_back"), ("Status", "rolled_back"), ("RolledBack", rfc3339(ctx.now_ms))):
+            text = set_field(text, name, value)
         blocks.write(ctx, printed.id, text, origin="rollback", cause=receipt.proposal)
     ctx.emit("memory", "proposal_rolled_back", receipt.proposal, {"receipt_ts": receipt.ts})
 
@@ -291,6 +300,8 @@ def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str
 def _obstacle(
     ctx: Context, proposal: Block, draft: ProposalDraft, confidence: str, governance: Governance
 ) -> str | None:
+    if not governance.auto_apply_low_risk:
+        return f"rule auto_apply_low_risk: {policy.STATE_FILE} does not allow it"
     if proposal.get("Risk") != "low":
         return f"rule risk: {proposal.get('Risk')} risk waits for approval"
     if confidence == "low":

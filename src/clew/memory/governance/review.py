@@ -44,7 +44,8 @@ def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
     """Apply a staged proposal; a dry run by default."""
     id = check_proposal_id(args.proposal_id)
     # The contract wants these keys in a failed answer too; `...` marks what the error fills in.
-    texts = {"message": ..., "log": ..., "next_step": ...}
+    # `next_step` is for a dry run that passed, and nothing else; what to do about a refusal is its `recovery`.
+    texts = {"message": ..., "log": ..., "next_step": None}
     with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **texts):
         # A dry run takes no write lock: it reads hand edits in, and then only reads.
         if args.dry_run:
@@ -306,6 +307,9 @@ class GovernanceInput(Input):
     backlog_limit: Annotated[Count | None, Field(description="Waiting proposals above which none is made.")] = None
     defer_cooldown_days: Annotated[Count | None, Field(description="How long a deferral lasts.")] = None
     no_touch_minutes: Annotated[Count | None, Field(description="Pause between automatic applies.")] = None
+    auto_apply_low_risk: Annotated[
+        bool | None, Field(description="Whether mode enforce applies low-risk proposals by itself.")
+    ] = None
     review: Annotated[
         Review | None, Field(description="What remember stages: risk (contradicts, replaces another's) or all.")
     ] = None

@@ -90,7 +90,7 @@ def _propose(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) 
     prefix = "D" if args.block_type == "decision" else "T"
     # Both ids are drawn first, because the signal names the proposal and the proposal names the signal.
     block_id, proposal_id = blocks.dated_id(ctx, prefix), blocks.dated_id(ctx, "P")
-    tags = normal_tags(args.tags.split(","))
+    tags = _tags(args.tags)
     signal = signals.record(
         ctx,
         kind=args.block_type,
@@ -108,6 +108,16 @@ def _propose(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) 
     _note_backlog(ctx)
     applied = receipts.apply_if_allowed(ctx, proposal, args.confidence)
     return {**_answer(1, signal.id, proposal_id, block_id), "fingerprint": proposal.get("Fingerprint"), **applied}
+
+
+def _tags(given: str) -> list[str]:
+    """The caller's tags, each once. They stand in a file that people read, so order and capitals stay as given."""
+    written = [tag for part in given.split(",") if (tag := part.strip())]
+    normal_tags(written)  # refuses what cannot be a tag
+    first: dict[str, str] = {}
+    for tag in written:
+        first.setdefault(tag.lower(), tag)
+    return list(first.values())
 
 
 def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal: Block, rationale: str) -> Staged:
@@ -143,7 +153,8 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
 
 
 def _duplicate(of: str, message: str, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:
-    return {**_answer(0, signal, proposal, block), "duplicate_of": of, "message": message}
+    safety = {} if proposal else {"safety": "Nothing was written."}
+    return {**_answer(0, signal, proposal, block), **safety, "duplicate_of": of, "message": message}
 
 
 def _answer(written: int, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:

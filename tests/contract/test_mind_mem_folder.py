@@ -1,0 +1,113 @@
+"""One folder of Mind-Mem in the hands of several programs: other servers, other stores, editors, Mind-Mem itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.mind_mem import DECISIONS, STATE, decision, make_workspace
+from tests.contract.test_mind_mem_wire import MindMem
+from tests.contract.wire import serving
+
+STATE_FILE = "memory/intel-state.json"
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindMem]:
+    """A workspace in mode enforce whose state was saved by an editor of Windows."""
+    root = tmp_path_factory.mktemp("theirs")
+    make_workspace(root)
+    state = json.dumps({**STATE, "governance_mode": "enforce"}, indent=2)
+    (root / STATE_FILE).write_bytes(BOM + state.replace("\n", "\r\n").encode())
+    (root / "mind").mkdir()
+    (root / "mind/recall.mind").write_bytes(BOM + b"[bm25]\r\nk1 = 1.5\r\n")
+    with serving(tmp_path_factory.mktemp("home"), "mind-mem", here=root) as wire:
+        yield MindMem(wire, root)
+
+
+def proposed(client: MindMem, statement: str) -> str:
+    return str(client("propose_update", block_type="decision", statement=statement)["proposal_id"])
+
+
+def test_a_byte_order_mark_and_other_line_ends_are_read_and_stay(client: MindMem) -> None:
+    checks = client("scan")
+    assert checks["checks"]["governance_mode"] == "enforce"
+    assert not [item for item in checks["findings"] if item["check"] in ("state", "kernel")]
+    assert client("get_mind_kernel", name="recall")["config"] == {"bm25": {"k1": "1.5"}}
+    client("governance", per_day=8)
+    data = (client.root / STATE_FILE).read_bytes()
+    assert data.startswith(BOM)
+    assert data.count(b"\r\n") == data.count(b"\n")
+    after = json.loads(data.decode("utf-8-sig"))
+    assert after["proposal_budget"] == {**STATE["proposal_budget"], "per_day": 8}
+    assert {name: after[name] for name in ("kpi", "counters", "rate_limit")} == {
+        name: STATE[name] for name in ("kpi", "counters", "rate_limit")
+    }
+
+
+def test_enforce_applies_nothing_by_itself_where_the_state_file_says_so(client: MindMem) -> None:
+    """Mind-Mem writes auto_apply_low_risk: false into every state file, and its enforce applies nothing by itself."""
+    assert STATE["auto_apply_low_risk"] is False
+    answer = client("propose_update", block_type="decision", statement="Lynx builds are cached", tags="Perf, CI, perf")
+    assert answer["auto_applied"] is False
+    assert "auto_apply_low_risk" in answer["auto_apply_refused"]
+    assert "Lynx" not in client.read(DECISIONS)
+    assert "Tags: Perf, CI\n" in client.read("intelligence/SIGNALS.md"), "tags stay as they were given"
+    client("governance", auto_apply_low_risk=True)
+    assert client("propose_update", block_type="decision", statement="Lynx builds are signed")["auto_applied"] is True
+    client("governance", auto_apply_low_risk=False)
+
+
+def test_what_mind_mem_rolled_back_stays_rolled_back(client: MindMem) -> None:
+    """It puts the old file back and says so at the receipt's end, soon after the apply and with other changes."""
+    done = client("approve_apply", proposal_id=proposed(client, "Ocelot jobs run hourly"), dry_run=False)
+    later = client("approve_apply", proposal_id=proposed(client, "Tapir jobs run daily"), dry_run=False)
+    folder = client.root / "intelligence/applied" / done["receipt_ts"]
+    restored = (folder / DECISIONS).read_text(encoding="utf-8")
+    (client.root / DECISIONS).write_text(restored + decision("D-20261116-090", "Ibex jobs run weekly"))
+    with (folder / "APPLY_RECEIPT.md").open("a", encoding="utf-8") as receipt:
+        receipt.write("\nRolledBack: 2026-11-16T19:51:52Z\nResult: rolled_back\n")
+    assert client.found("ocelot") == []
+    assert client.found("ibex jobs")[0] == "D-20261116-090"
+    assert client.found("tapir jobs")[0] == later["blocks"][0], "another apply is not undone with it"
+    again = client("rollback_proposal", receipt_ts=done["receipt_ts"])
+    assert (again["status"], again["code"]) == ("rollback_failed", "CONFLICT")
+    listed = {item["proposal_id"]: item["status"] for item in client("list_proposals", limit=50)["proposals"]}
+    assert listed[done["proposal_id"]] == "rolled_back"
+
+
+def test_drift_that_only_mind_mem_sees_is_not_counted(client: MindMem) -> None:
+    """It counts tasks as not aligned that name their decision in another field than AlignsWith."""
+    client.add(
+        "intelligence/DRIFT.md",
+        "\n[DREF-20261116-900]\nDate: 2026-11-16\nStatus: open\nEvidence:\n- T-20260801-001\nMetrics:\n- see snapshot\n"
+        "Severity: low\nSignal: tasks_not_aligned\nSummary: 1 active task\nSources:\n- maintenance/intel-report.txt\n",
+    )
+    checks = client("scan")["checks"]
+    assert checks["drift_items"] == sum(checks["drift"].values())
+
+
+def test_a_folder_is_one_memory_wherever_a_server_for_it_is_started(tmp_path: Path) -> None:
+    """From two projects with one data directory, and from another data directory that has never seen the folder."""
+    root, projects = tmp_path / "theirs", [tmp_path / "one", tmp_path / "two"]
+    make_workspace(root)
+    for project in projects:
+        project.mkdir()
+    known = {"MIND_MEM_WORKSPACE": str(root)}
+    with serving(tmp_path / "home", "mind-mem", here=projects[0], environ=known) as wire:
+        made = MindMem(wire, root)
+        counted = made("scan")["checks"]["decisions"]
+        proposed(made, "Lemur caches expire")
+        waiting = made("list_proposals", limit=50)["proposals"]
+    with serving(tmp_path / "home", "mind-mem", here=projects[1], environ=known) as wire:
+        same = MindMem(wire, root)
+        assert same("scan")["checks"]["decisions"] == counted
+        assert same("list_proposals", limit=50)["proposals"] == waiting
+    with serving(tmp_path / "other", "mind-mem", here=projects[1], environ=known) as wire:
+        other = MindMem(wire, root)
+        assert other.found("sessions Redis")[0] == "D-20260801-003"
+        assert other("scan")["checks"]["decisions"] == counted

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from clew.app import Clew
 from clew.registry.connection import Connection
+from clew.store import sqlite_files
 from clew.store.events import first_broken_event
 from tests.contract.branchmind_store import WORKSPACE, write_store
 from tests.contract.local_calls import LOCAL, call
@@ -119,3 +122,61 @@ def test_a_file_that_is_no_such_store_is_refused(clew: Clew, tmp_path: Path) -> 
         (tmp_path / name).write_bytes(content)
         refused = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path / name)}, LOCAL)
         assert refused.envelope["error"]["code"] == "INVALID_INPUT"
+
+
+def half(store: bytes) -> bytes:
+    return store[: len(store) // 2]
+
+
+def header(store: bytes) -> bytes:
+    return store[:100]
+
+
+def overwritten(store: bytes) -> bytes:
+    """Whole in size and in its first pages, with rubbish where the rows are."""
+    return store[: 4096 * 8] + b"\xaa" * (4096 * 12) + store[4096 * 20 :]
+
+
+@pytest.mark.parametrize("damage", [half, header, overwritten])
+def test_a_damaged_store_is_told_as_that_and_not_as_damage_to_ours(
+    clew: Clew, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    source = tmp_path / "branchmind_rust.db"
+    write_store(source, cards=200)
+    source.write_bytes(damage(source.read_bytes()))
+    error = clew.dispatcher.call("import_branchmind", {"path": str(source)}, LOCAL).envelope["error"]
+    assert error["code"] == "INVALID_INPUT", error
+    assert str(source) in error["message"] and "clew.db" not in str(error)
+    workspaces = call(clew, "workspace_list")["workspaces"]
+    assert WORKSPACE not in str(workspaces), "nothing of it was imported"
+
+
+def test_a_store_that_another_process_holds_is_waited_for_and_then_told(
+    clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_files, "WAIT_MS", 50)
+    source = tmp_path / "branchmind_rust.db"
+    write_store(source)
+    holder = apsw.Connection(str(source))
+    holder.execute("BEGIN EXCLUSIVE")
+    error = clew.dispatcher.call("import_branchmind", {"path": str(source)}, LOCAL).envelope["error"]
+    assert error["code"] == "STORE_LOCKED" and str(source) in error["message"] and "copy" in error["recovery"]
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert call(clew, "import_branchmind", path=str(source))["count"] == 1
+
+
+def test_what_its_program_writes_meanwhile_is_seen_whole_or_not_at_all(clew: Clew, tmp_path: Path) -> None:
+    """What is committed while the import reads belongs to a later moment, in every table."""
+    source = tmp_path / "branchmind_rust.db"
+    write_store(source)
+    writer = apsw.Connection(str(source))
+    writer.execute("PRAGMA journal_mode = wal")
+    with sqlite_files.opened_foreign(source) as store:
+        before = len(list(store.rows("plans", "id")))
+        row = ("acme-api", "PLAN-002", 0, "Later", "TODO", 1, 1)
+        columns = "workspace, id, revision, title, status, created_at_ms, updated_at_ms"
+        writer.execute(f"INSERT INTO plans ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        assert len(list(store.rows("plans", "id"))) == before
+    writer.close()
+    assert call(clew, "import_branchmind", path=str(source))["workspaces"][0]["plans"] == before + 1

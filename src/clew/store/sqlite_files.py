@@ -110,14 +110,26 @@ def opened_backup(path: Path) -> Iterator[apsw.Connection]:
 Row = dict[str, Any]
 
 
+WAIT_MS = 5_000
+"""How long to wait for the program that uses its store: BranchMind's own limit."""
+
+
 class ForeignStore:
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        self.tables = [str(name) for (name,) in found]
+    """The tables of another program. What is wrong with its file is told as that, never as damage to our own."""
+
+    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
+        # Read in one transaction: a program that goes on writing must not give us half of what it does.
+        self._ask("BEGIN")
+        self.tables = [
+            str(name) for (name,) in self._ask("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
+        ]
+        (answer,) = next(self._ask("PRAGMA quick_check(1)"), ("nothing",))
+        if answer != "ok":
+            raise _damaged(path, str(answer))
 
     def columns(self, table: str) -> set[str]:
-        return {str(info[1]) for info in self._connection.execute(f"PRAGMA table_info({table})")}
+        return {str(info[1]) for info in self._ask(f"PRAGMA table_info({table})")}
 
     def rows(self, table: str, order: str, **equal: Any) -> Iterator[Row]:
         """Rows of a table in an order; none when there is no such table. Names are ours, never a caller's."""
@@ -127,11 +139,46 @@ class ForeignStore:
         where = " AND ".join(f"{name} = ?" for name in equal) or "1"
         wanted = ", ".join(name for name in order.split(", ") if name in known) or "rowid"
         cursor = self._connection.cursor()
-        cursor.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY {wanted}", tuple(equal.values()))
         names: list[str] | None = None
-        for values in cursor:
+        for values in self._ask(
+            f"SELECT * FROM {table} WHERE {where} ORDER BY {wanted}", *equal.values(), cursor=cursor
+        ):
             names = names or [str(part[0]) for part in cursor.getdescription()]
             yield dict(zip(names, values, strict=True))
+
+    def _ask(self, sql: str, *params: Any, cursor: apsw.Cursor | None = None) -> Iterator[tuple[Any, ...]]:
+        """Rows of a statement. It runs at once; an error is told wherever it happens, also at a later row."""
+        try:
+            found = (cursor or self._connection.cursor()).execute(sql, params)
+        except apsw.Error as problem:
+            raise _foreign_error(problem, self._path) from None
+        return self._each(found)
+
+    def _each(self, found: apsw.Cursor) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from found
+        except apsw.Error as problem:
+            raise _foreign_error(problem, self._path) from None
+
+
+def _foreign_error(problem: apsw.Error, path: Path) -> ClewError:
+    if isinstance(problem, apsw.NotADBError):
+        return ClewError("INVALID_INPUT", f"{path} is no SQLite file", "Name another file.")
+    if isinstance(problem, apsw.CorruptError):
+        return _damaged(path, str(problem))
+    copy = "Copy its directory and import the copy"
+    if isinstance(problem, apsw.BusyError | apsw.LockedError):
+        return ClewError(
+            "STORE_LOCKED", f"another process holds {path}", f"End that program, or try again. {copy} else."
+        )
+    return ClewError("IO_ERROR", f"{path} cannot be read: {problem}", f"{copy}.")
+
+
+def _damaged(path: Path, what: str) -> ClewError:
+    told = (
+        f"Nothing was imported. Mend a copy with `sqlite3 {path.name} .recover | sqlite3 mended.db`, and import that."
+    )
+    return ClewError("INVALID_INPUT", f"{path} is damaged: {what}", told)
 
 
 @contextmanager
@@ -142,10 +189,9 @@ def opened_foreign(path: Path) -> Iterator[ForeignStore]:
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     except apsw.Error as problem:
-        raise ClewError("IO_ERROR", f"{path} cannot be opened: {problem}", "Copy the file and try that.") from None
+        raise _foreign_error(problem, path) from None
     try:
-        yield ForeignStore(connection)
-    except apsw.NotADBError:
-        raise ClewError("INVALID_INPUT", f"{path} is no SQLite file", "Name another file.") from None
+        connection.set_busy_timeout(WAIT_MS)
+        yield ForeignStore(connection, path)
     finally:
         connection.close()

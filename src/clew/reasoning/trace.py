@@ -199,7 +199,7 @@ class TraceValidate(TracePlace, Bounded):
     pass
 
 
-VALIDATE_BUDGET = Budget((Trim("errors", drop="last"),), 16_000, keep=("branch", "doc", "ok", "checked"))
+VALIDATE_BUDGET = Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "branch", "doc", "checked"))
 
 
 @operation("trace_validate", budget=VALIDATE_BUDGET)

@@ -244,11 +244,11 @@ class Dispatcher:
             ways = [way["params"] for way in call.remarks.suggestions if way.get("target") == operation.name]
             # First: what was asked for comes before what else could be done.
             call.remarks.suggestions[:0] = [] if any("max_chars" in params for params in ways) else [larger]
-        # Only of what is read: what a write answers is no page of anything.
-        elif not operation.writes and not call.remarks.suggestions:
-            after = next_page(shown, operation.input, own)
-            if after is not None:
-                call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
+        elif not call.remarks.suggestions:
+            again = _again(operation, own)
+            after = next_page(shown, operation.input, own) if again is not None else None
+            if again is not None and after is not None:
+                call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(again | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)
@@ -314,15 +314,25 @@ class Dispatcher:
 
 def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:
     """The call that shows the whole of what a budget has cut; None where only acting again would show it."""
-    budget, fields = operation.budget, operation.input.model_fields
+    budget = operation.budget
     if budget is None or budget.rest is not None:
         return budget.rest(whole) if budget is not None and budget.rest is not None else None
-    if "max_chars" not in fields or (operation.writes and not operation.idempotent and not budget.once):
+    again = _again(operation, own)
+    if "max_chars" not in operation.input.model_fields or again is None:
         return None
-    kept = {name: value for name, value in own.items() if name not in budget.once}
+    return with_room(operation.name, size(whole), again)
+
+
+def _again(operation: Operation, own: Json) -> Json | None:
+    """The arguments with which a call shows more and does nothing twice; None where it would act again."""
+    if not operation.writes:
+        return own
+    once = operation.budget.once if operation.budget is not None else ()
+    if not operation.idempotent and not once:
+        return None
+    kept = {name: value for name, value in own.items() if name not in once}
     # A view that moves the focus has moved it; to see the rest it need not write again.
-    looks = {"read_only": True} if operation.writes and "read_only" in fields else {}
-    return with_room(operation.name, size(whole), kept | looks)
+    return kept | ({"read_only": True} if "read_only" in operation.input.model_fields else {})
 
 
 def _rendered(lines: Callable[[dict[str, Any], str], list[str]], result: dict[str, Any], default: str) -> list[str]:

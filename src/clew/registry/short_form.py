@@ -56,8 +56,19 @@ def short_forms(item: Any, *needed: str) -> Iterator[Any]:
 
 def labelled(item: Json, *needed: str, width: int = WIDTHS[-1]) -> Json:
     """Its name, of which kind it is, how it stands, and the beginning of what it says."""
-    fields = [field for group in (KINDS, STATES, TEXTS) for field in _first(item, group)]
-    return named(item, *needed) | {field: _short(item[field], width) for field in fields}
+    fields = [field for group in (KINDS, STATES) for field in _first(item, group)]
+    return named(item, *needed) | {field: _short(item[field], width) for field in fields} | _words(item, width)
+
+
+def _words(item: Json, width: int) -> Json:
+    """The beginning of what an item says; of a message that is an object, what that says."""
+    for field in TEXTS:
+        value = item.get(field)
+        if isinstance(value, str | int) and value != "":
+            return {field: _short(value, width)}
+        if isinstance(value, dict) and (told := _words(value, width)):
+            return {field: told}
+    return {}
 
 
 def named(item: Json, *needed: str) -> Json:

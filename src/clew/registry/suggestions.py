@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from annotated_types import Le
@@ -24,8 +25,12 @@ _INSTEAD = {
     "tasks_resume_super": "tasks_snapshot",
 }
 _ONE = frozenset({"task", "plan", "target"})
+_PAGES = frozenset({"tasks_cursor", "plans_cursor"})
 _KEPT = {
-    "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars", "read_only"}),
+    "tasks_snapshot": frozenset(
+        {"workspace", "task", "plan", "target", "max_chars", "read_only", "view"}
+        | {f"{part}_cursor" for part in ("notes", "trace", "cards", "graph_diff")}
+    ),
     "status": frozenset({"workspace"}),
 }
 
@@ -76,8 +81,9 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     target = suggestion.get("target", "")
     if tier_of(toolset) == "full" or target not in _INSTEAD:
         return suggestion
-    # A list of everything cannot be replaced by a look at one thing when it is not said which.
-    if target == "tasks_context" and not _ONE & set(suggestion["params"]):
+    given = set(suggestion["params"])
+    # A list, or a page of one, cannot be replaced by a look at one thing.
+    if target == "tasks_context" and (not _ONE & given or given & _PAGES):
         return suggestion
     instead = _INSTEAD[target]
     params: Json = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
@@ -125,22 +131,52 @@ def bounded_part(ctx: Context, whole: Json, limit: PartBudget, target: str, own:
 
 
 def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
-    """The argument that leads on from a page, whatever the operation calls it; None where nothing is left."""
+    """The arguments that lead on from a page, whatever the operation calls them; None where nothing is left."""
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    parts = _next_parts(shown, fields, own)
+    if parts:
+        return parts
     page = shown.get("pagination")
     page = page if isinstance(page, dict) else shown
-    more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore"))
+    more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore", "has_more_events"))
     cursor, offset = page.get("next_cursor"), shown.get("next_offset")
     if not more and offset is None and not shown.get("truncated"):
         return None
-    fields = {field.alias or name for name, field in model.model_fields.items()}
     if cursor is not None and more:
         return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
     if offset is not None and "offset" in fields:
         return {"offset": offset}
+    # A result that names the place where it goes on calls it after the argument: next_after_seq, next_before_seq.
+    places = {name: shown.get(f"next_{name}") for name in fields if shown.get(f"next_{name}") is not None}
+    if more and places:
+        return places
     count = shown.get("count", page.get("count"))
     if more and "offset" in fields and isinstance(count, int):
         return {"offset": own.get("offset", 0) + count}
     return _longer_lists(model, own)
+
+
+def _next_parts(shown: Json, fields: Mapping[str, FieldInfo], own: Json) -> Json:
+    """For an answer of several lists: where each goes on that does, or a higher limit if it cannot be paged."""
+    following: Json = {}
+    for name, page in _parts(shown):
+        cursor, limit = f"{name}_cursor", f"{name}_limit"
+        if cursor in fields and page.get("next_cursor") is not None:
+            following[cursor] = page["next_cursor"]
+        elif limit in fields and isinstance(now := own.get(limit, page.get("limit")), int):
+            following |= _longer(fields[limit], limit, now)
+    return following
+
+
+def _parts(shown: Json, name: str = "") -> Iterator[tuple[str, Json]]:
+    """The pages inside of an answer that have more, by the name of their list: notes.pagination, cards_pagination."""
+    for key, value in shown.items():
+        if not isinstance(value, dict):
+            continue
+        if key != "pagination" and not key.endswith("_pagination"):
+            yield from _parts(value, key)
+        elif value.get("has_more") and (named := name if key == "pagination" else key.removesuffix("_pagination")):
+            yield named, value
 
 
 def _longer_lists(model: type[BaseModel], own: Json) -> Json | None:

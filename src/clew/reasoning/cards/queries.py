@@ -229,7 +229,7 @@ class ThinkLint(BoundedPlace):
     pass
 
 
-@operation("think_lint", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("branch", "graph_doc", "ok")))
+@operation("think_lint", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "branch", "graph_doc")))
 def think_lint(ctx: Context, args: ThinkLint) -> dict[str, Any]:
     """Check cards and their edges: ends that are missing, marks that contradict, premises that fell."""
     scope = place(ctx, args)

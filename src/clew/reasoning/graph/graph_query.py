@@ -107,7 +107,7 @@ class GraphValidate(Bounded):
     max_errors: Annotated[int, Field(ge=1, le=1000, description="Most errors to show.")] = 50
 
 
-@operation("graph_validate", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("branch", "doc", "ok")))
+@operation("graph_validate", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "branch", "doc")))
 def graph_validate(ctx: Context, args: GraphValidate) -> dict[str, Any]:
     """Check that every edge of a graph connects nodes that exist."""
     scope = resolve_scope(ctx, args.target, args.branch, graph=args.doc, doc_field="doc")

@@ -122,6 +122,14 @@ def open_lines(result: Json, default_workspace: str) -> list[str]:
     return lines
 
 
+def _next_before(whole: int | None, result: Json) -> int | None:
+    """Where older events go on if a budget removed some: before the oldest that is shown."""
+    events = result.get("events")
+    return int(events[-1]["seq"]) if events else None
+
+
+_OLDER = Follow("next_before_seq", _next_before)
+
 OPEN_BUDGET = Budget(
     (
         Clip("prompt", 4000),
@@ -129,11 +137,11 @@ OPEN_BUDGET = Budget(
         Drop("events[].meta"),
         Clip("prompt", 400),
         Clip("events[].message", 120),
-        Trim("events", drop="last", floor=1, count="count", more="has_more_events"),
+        Trim("events", drop="last", floor=1, count="count", more="has_more_events", follow=_OLDER),
         Drop("prompt"),
         Drop("job.summary"),
         Clip("events[].message", 20),
-        Trim("events", drop="last", count="count", more="has_more_events"),
+        Trim("events", drop="last", count="count", more="has_more_events", follow=_OLDER),
     ),
     keep=("workspace", "job"),
 )
@@ -165,6 +173,7 @@ def tasks_jobs_open(ctx: Context, args: JobsOpen) -> Json:
         shown["events"] = [event_json(row, args.include_meta) for row in rows[:limit]]
         shown["count"] = min(len(rows), limit)
         shown["has_more_events"] = len(rows) > limit > 0
+        shown["next_before_seq"] = shown["events"][-1]["seq"] if shown["has_more_events"] else None
     return shown
 
 

@@ -39,10 +39,11 @@ HANDOFF_BUDGET = Budget(
         Trim("handoff.risks", drop="last", floor=1),
         Trim("handoff.done", drop="first"),
         Trim("handoff.remaining", drop="last", floor=1),
-        Drop("radar"),
+        # What is now stays: a handoff that does not say where the work stands is none.
+        *(Drop(f"radar.{name}") for name in ("unproven", "proof", "verify", "blockers", "next")),
     ),
     16_000,
-    keep=("handoff", "radar", "workspace"),
+    keep=("radar", "handoff", "workspace"),
 )
 CONTEXT_PACK_BUDGET = Budget(
     (

@@ -68,9 +68,10 @@ MINDPACK_BUDGET = Budget(
         Clip("mindpack.summary", 400),
         Drop("changed"),
         Clip("mindpack.summary", MOST_LINE),
+        Clip("mindpack.summary", MOST_LINE // 2),
     ),
     12_000,
-    keep=("ref",),
+    keep=("ref", "mindpack"),
     handles=("ref",),
 )
 

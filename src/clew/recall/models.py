@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from clew.canonical import canonical, digest
 from clew.errors import ClewError
+from clew.recall.model_weights import laid_out
 from clew.settings import Settings
 from clew.store.database import Transaction
 from clew.store.workspaces import delete_meta, read_meta, write_meta
@@ -27,7 +29,11 @@ from clew.surroundings import placed
 Floats = NDArray[np.float32]
 
 MOST_TOKENS = 256
-BATCH = 16
+READ_AT_ONCE = 64
+"""Texts that are cut into tokens together: what is known of their tokens takes 30 kB for each text."""
+BATCH_TOKENS = 256
+"""Tokens of one run of the model, padding included. More take more memory (16 texts of 256 tokens 400 MB) and more time
+for each text, because what a run works on no longer fits into the processor's caches."""
 QUERIES_KEPT = 256
 NONE, INSTALLED = "none", "installed"
 ACTIVE, COMING = "model.active", "model.coming"
@@ -74,14 +80,8 @@ class OnnxEmbedder:
         self._files = files
         self._tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
         self._tokenizer.enable_truncation(MOST_TOKENS)
-        self._tokenizer.enable_padding()
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        # The arena would keep the memory of the largest batch for as long as the process lives.
-        options.enable_cpu_mem_arena = False
-        # Threads that spin while waiting slow down everything else on a busy machine, the model included.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
+        self._tokenizer.no_padding()
+        self._session = _session(onnxruntime, files.onnx)
         self._inputs = {item.name for item in self._session.get_inputs()}
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._lock = threading.Lock()
@@ -92,10 +92,11 @@ class OnnxEmbedder:
         """Vectors in the order of the texts. Texts are sorted by length, so that a batch has little padding."""
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         parts: dict[int, Floats] = {}
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            for at, vector in zip(batch, self._run([texts[at] for at in batch]), strict=True):
-                parts[at] = vector
+        for start in range(0, len(order), READ_AT_ONCE):
+            portion = order[start : start + READ_AT_ONCE]
+            read = self._tokenizer.encode_batch([texts[at] for at in portion])
+            for batch in batches({at: item.ids for at, item in zip(portion, read, strict=True)}):
+                parts.update(zip(batch, self._run(list(batch.values())), strict=True))
         return np.stack([parts[at] for at in range(len(texts))]) if texts else np.zeros((0, 0), np.float32)
 
     def embed_query(self, text: str) -> Floats:
@@ -111,10 +112,12 @@ class OnnxEmbedder:
                 self._queries.popitem(last=False)
         return vector
 
-    def _run(self, texts: list[str]) -> Floats:
-        encoded = self._tokenizer.encode_batch(texts)
-        ids = np.array([item.ids for item in encoded], np.int64)
-        mask = np.array([item.attention_mask for item in encoded], np.int64)
+    def _run(self, tokens: list[list[int]]) -> Floats:
+        ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, known in enumerate(tokens):
+            ids[row, : len(known)] = known
+            mask[row, : len(known)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         output = self._session.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
         pooled = self._pooled(np.asarray(output, np.float32), mask.astype(np.float32))
@@ -128,6 +131,37 @@ class OnnxEmbedder:
             return np.asarray(output[:, 0], np.float32)
         summed = (output * mask[:, :, None]).sum(axis=1)
         return np.asarray(summed / np.maximum(mask.sum(axis=1, keepdims=True), 1.0), np.float32)
+
+
+def batches(tokens: dict[int, list[int]]) -> Iterator[dict[int, list[int]]]:
+    """The texts in batches of at most `BATCH_TOKENS` each, or of one text; the shortest first."""
+    batch: dict[int, list[int]] = {}
+    for at, known in sorted(tokens.items(), key=lambda item: len(item[1])):
+        # The last is the longest, and the others are padded to its length.
+        if batch and (len(batch) + 1) * len(known) > BATCH_TOKENS:
+            yield batch
+            batch = {}
+        batch[at] = known
+    if batch:
+        yield batch
+
+
+def _session(onnxruntime: Any, model: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # Plans for memory are kept for each shape of a batch, and there are hundreds of shapes.
+    options.enable_mem_pattern = False
+    # Threads that spin while waiting slow down everything else on a busy machine, the model included.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    providers = ["CPUExecutionProvider"]
+    with laid_out(model) as small:
+        try:
+            return onnxruntime.InferenceSession(str(small), options, providers=providers)
+        except Exception:
+            # The runtime may be one that does not take weights from a second file.
+            if small == model:
+                raise
+    return onnxruntime.InferenceSession(str(model), options, providers=providers)
 
 
 _SILENT = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")

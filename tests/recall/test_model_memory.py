@@ -1,4 +1,4 @@
-"""What an embedding model takes of memory: weights are never held twice, batches have few tokens, vectors are the same."""
+"""What an embedding model takes of memory: weights held once, batches of few tokens, and the same vectors as before."""
 
 from __future__ import annotations
 

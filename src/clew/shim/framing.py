@@ -26,8 +26,7 @@ class Framing:
 
     by_length = False
 
-    def frame(self, text: str) -> bytes:
-        data = text.encode()
+    def frame(self, data: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(data), data) if self.by_length else data
 
 

@@ -194,7 +194,7 @@ class Pipe:
             self._seen = control.get("bye", self._seen)
 
     def _say(self, line: bytes) -> None:
-        data = self._framing.frame((line + b"\n").decode())
+        data = self._framing.frame(line + b"\n")
         try:
             while data:
                 data = data[os.write(1, data) :]

@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCResponse
 
+from clew.faces.mcp.stdio import written
 from tests.faces.mcp.process import ROOT, environment
 from tests.faces.resident.shims import ending
 
@@ -142,6 +146,38 @@ def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path, 
         answers = [json.loads(line) for line in lines.close().splitlines()]
         assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3, 4]
         assert all(answer["result"]["isError"] is False for answer in answers)
+
+
+def test_a_burst_of_requests_is_answered_once_each(tmp_path: Path, server: str) -> None:
+    """More than are read ahead, in one write; one of them is taken back in the same breath."""
+    calls = {"name": "branch_list", "arguments": {}}
+    burst = [{"id": id, "method": "ping"} for id in range(1, 200)]
+    burst += [{"id": id, "method": "tools/call", "params": calls} for id in range(200, 260)]
+    burst += [{"method": "notifications/cancelled", "params": {"requestId": 259}}, {"id": 260, "method": "ping"}]
+    with stdio_process(tmp_path, server) as lines:
+        lines.send("\n".join(json.dumps({"jsonrpc": "2.0", **message}) for message in burst))
+        answers = [json.loads(line) for line in lines.close().splitlines()]
+    assert all("result" in answer for answer in answers)
+    ids = [answer["id"] for answer in answers]
+    assert len(ids) == len(set(ids)) and set(ids) | {259} == set(range(1, 261))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=("Cs",))),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(result=st.dictionaries(st.text(max_size=8), values, max_size=4), id=st.integers(-5, 2**40) | st.text(max_size=9))
+def test_a_message_is_written_as_the_sdk_would_write_it(result: dict[str, Any], id: int | str) -> None:
+    for message in (
+        JSONRPCResponse(jsonrpc="2.0", id=id, result=result),
+        JSONRPCNotification(jsonrpc="2.0", method="notifications/message", params=result),
+        JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=-32600, message="no", data=result)),
+    ):
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+        assert written(message) == f"{text}\n".encode()
 
 
 def test_large_answers_and_messages_in_pieces_come_through_whole(tmp_path: Path, server: str) -> None:

@@ -293,9 +293,9 @@ class Departures:
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
-    async def write(self, text: str) -> None:
+    def write(self, message: bytes) -> None:
         if not self._writer.is_closing():
-            self._writer.write(text.encode())
+            self._writer.write(message)
 
     async def flush(self) -> None:
         with suppress(ConnectionError):

@@ -162,7 +162,7 @@ def test_a_burst_of_requests_is_answered_once_each(tmp_path: Path, server: str) 
     assert len(ids) == len(set(ids)) and set(ids) | {259} == set(range(1, 261))
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",)))
+texts = st.text(st.characters(codec="utf-8"))
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,11 +104,32 @@ def test_a_folder_is_one_memory_wherever_a_server_for_it_is_started(tmp_path: Pa
         counted = made("scan")["checks"]["decisions"]
         proposed(made, "Lemur caches expire")
         waiting = made("list_proposals", limit=50)["proposals"]
-    with serving(tmp_path / "home", "mind-mem", here=projects[1], environ=known) as wire:
-        same = MindMem(wire, root)
+    with (
+        serving(tmp_path / "home", "mind-mem", here=projects[1], environ=known) as wire,
+        serving(tmp_path / "other", "mind-mem", here=projects[1], environ=known) as another,
+    ):
+        same, other = MindMem(wire, root), MindMem(another, root)
         assert same("scan")["checks"]["decisions"] == counted
         assert same("list_proposals", limit=50)["proposals"] == waiting
-    with serving(tmp_path / "other", "mind-mem", here=projects[1], environ=known) as wire:
-        other = MindMem(wire, root)
         assert other.found("sessions Redis")[0] == "D-20260801-003"
         assert other("scan")["checks"]["decisions"] == counted
+        _write_at_once(same, other)
+
+
+def _write_at_once(*clients: MindMem) -> None:
+    """Two stores take turns at the files and never give one id to two blocks."""
+
+    def work(number: int) -> list[str]:
+        made = []
+        for item in range(4):
+            id = proposed(clients[number], f"Lamp {number}{item} is painted")
+            made += clients[number]("approve_apply", proposal_id=id, dry_run=False)["blocks"]
+        return made
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        made = [id for ids in pool.map(work, range(len(clients))) for id in ids]
+    assert len(set(made)) == 4 * len(clients)
+    for client in clients:
+        client("scan")
+    text = clients[0].read(DECISIONS)
+    assert all(f"Statement: Lamp {number}{item} is painted" in text for number in range(2) for item in range(4))

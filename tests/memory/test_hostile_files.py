@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 
 import pytest
 
@@ -107,11 +108,35 @@ def test_what_is_no_file_is_named_and_the_rest_works(memory: Memory, make: objec
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_that_may_not_be_read_is_named_and_the_rest_works(memory: Memory) -> None:
     block, _ = memory.decide("Use the abacus")
+    memory.edit(DECISIONS, memory.read(DECISIONS) + "\n")  # what did not change since it was read is known anyway
     (memory.root / DECISIONS).chmod(0)
     ((file, _, _),) = found(memory, "unreadable")
     assert file == DECISIONS
     assert list(statements(memory)) == [block]
     (memory.root / DECISIONS).chmod(0o600)
+
+
+def test_a_private_file_stays_private_when_it_is_written(memory: Memory) -> None:
+    """So do the copies that are kept of it."""
+    memory.decide("Use the abacus")
+    (memory.root / DECISIONS).chmod(0o600)
+    _, ts = memory.decide("Use the slide rule")
+    assert "slide rule" in memory.read(DECISIONS)
+    kept = [DECISIONS, f".clew/base/{DECISIONS}", f"intelligence/applied/{ts}/{DECISIONS}"]
+    assert [stat.S_IMODE((memory.root / path).stat().st_mode) & 0o077 for path in kept] == [0, 0, 0]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everything")
+def test_a_read_only_file_is_not_replaced(memory: Memory) -> None:
+    memory.decide("Use the abacus")
+    (memory.root / DECISIONS).chmod(0o444)
+    block, _ = memory.decide("Use the slide rule")
+    assert "slide rule" not in memory.read(DECISIONS)
+    found = memory("recall", query="slide rule")["results"]
+    assert found[0]["_id"] == block, "memory answers from the store"
+    (memory.root / DECISIONS).chmod(0o644)
+    memory("recall", query="slide rule")
+    assert "slide rule" in memory.read(DECISIONS)
 
 
 def test_a_renamed_file_takes_its_blocks_along(memory: Memory) -> None:

@@ -207,12 +207,21 @@ def locate(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
 def dated_id(ctx: Context, prefix: str) -> str:
     """The next free `PREFIX-YYYYMMDD-NNN` of today. Numbers beyond 999 get a fourth digit."""
     day = day_of(ctx.now_ms).replace("-", "")
-    taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
     while True:
         # A person may have written the next number into a file by hand, so the counter alone does not tell.
         id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}"
-        if ctx.tx.value(taken, ctx.workspace, id) is None:
+        if not _is_taken(ctx, id):
             return id
+
+
+def _is_taken(ctx: Context, id: str) -> bool:
+    """Whether a block has or had this id, or is to get it by a proposal that Mind-Mem or another store has staged."""
+    sql = (
+        "SELECT 1 FROM block WHERE workspace = ? AND id = ?"
+        " UNION ALL SELECT 1 FROM block WHERE workspace = ? AND prefix = 'P' AND until IS NULL AND gone = 0"
+        " AND status IN ('staged', 'deferred') AND text LIKE ? LIMIT 1"
+    )
+    return ctx.tx.value(sql, ctx.workspace, id, ctx.workspace, f"%[{id}]%") is not None
 
 
 def short_id(ctx: Context, prefix: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ import orjson
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.locks import FileLock
-from clew.memory.files.swap import LateSave, LateSaves, copy, create, own_folder, swap
+from clew.memory.files.swap import LateSave, LateSaves, check_writable, copy, create, own_folder, swap, take_rights
 from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
 
@@ -44,6 +45,8 @@ ONCE = {
 }
 """Files that Mind-Mem asks for and Clew never reads: made where they are missing, and left alone from then on."""
 KERNELS = "mind"
+OURS = 0o600
+"""What Clew needs of its own files, also of the copy of a file that is read-only."""
 LOCK_SECONDS = 20.0
 MOST_BYTES = 32_000_000
 """Of one file: twice what 50,000 decisions take. A larger one would be read into memory again by every call."""
@@ -91,6 +94,8 @@ class Known:
 @dataclass
 class State:
     store: str = ""
+    shared: bool = False
+    """Whether another store has rendered into the directory too."""
     files: dict[str, Known] = field(default_factory=dict)
     write_only_seq: int = 0
     unread: dict[str, tuple[Stamp, int | None, str]] = field(default_factory=dict)
@@ -114,6 +119,10 @@ def shown_root(ctx: Context) -> str:
     return str(root) if root else ctx.workspace
 
 
+_held = threading.local()
+"""The directories whose lock this thread holds."""
+
+
 class Directory:
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -124,7 +133,20 @@ class Directory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process at a time works on the files."""
+        """One process at a time works on the files. Who holds the lock may take it again."""
+        held: set[str] = _held.__dict__.setdefault("roots", set())
+        if self._prefix in held:
+            yield
+            return
+        with self._lock():
+            held.add(self._prefix)
+            try:
+                yield
+            finally:
+                held.discard(self._prefix)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
         with reported(self.root):
             self.own.mkdir(parents=True, exist_ok=True)
             # What `.clew` leads to elsewhere could be anything, and we write and delete in it.
@@ -231,6 +253,7 @@ class Directory:
         target = self.root / path
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
+            check_writable(target)
             draft, stamp = self._draft(path, content)
             taken = swap(draft, target)
             # Before the base is renewed: what was saved is understood by comparing with the text it was edited from.
@@ -243,6 +266,7 @@ class Directory:
         """The new file, flushed, and its stamp."""
         new = self.late.new_draft(path)
         with create(new) as file:
+            take_rights(file, self.root / path)
             if content.kept:
                 copy(self.own / "base" / path, file, content.kept)
             file.write(content.rest)
@@ -289,18 +313,20 @@ class Directory:
                 # Out of the way while it is changed: a crash now leaves no base, and a missing one is harmless.
                 base.replace(part)
                 with part.open("r+b") as file:
+                    take_rights(file, self.root / path, OURS)
                     file.seek(content.kept)
                     file.write(content.rest)
                     file.truncate()
                 part.replace(base)
                 return
             base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
-            self._replace(base, content)
+            self._replace(base, content, self.root / path)
 
-    def _replace(self, target: Path, content: Content) -> None:
-        """Replace a file that only Clew writes; nothing is flushed."""
+    def _replace(self, target: Path, content: Content, model: Path | None = None) -> None:
+        """Replace a file that only Clew writes; nothing is flushed. `model` is the file whose rights it gets."""
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         with create(draft) as file:
+            take_rights(file, model or target, OURS)
             file.write(content.rest)
             file.flush()
             _date_back(file)

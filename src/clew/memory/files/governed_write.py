@@ -10,7 +10,7 @@ from typing import Any
 from clew.errors import ClewError
 from clew.memory.files import places, plain_files
 from clew.memory.files.directory import CONFIGURATION, KERNELS
-from clew.memory.files.sync import publish, sync
+from clew.memory.files.sync import undisturbed
 from clew.memory.governance.policy import STATE_FILE, default_configuration_text, default_state_text
 from clew.memory.kernel_defaults import DEFAULTS, kernel_text
 from clew.memory.kinds import TREE, preamble
@@ -21,11 +21,9 @@ from clew.store.database import placeholders
 @contextmanager
 def governed(ctx: Context) -> Iterator[Context]:
     """What is done inside is durable when the block ends, and shown in the files."""
-    sync(ctx)
-    with ctx.writing() as bound:
+    with undisturbed(ctx), ctx.writing() as bound:
         lay_out(bound)
         yield bound
-    publish(ctx)
 
 
 def lay_out(ctx: Context) -> None:

@@ -100,7 +100,7 @@ def _link(source: Path, target: Path) -> None:
     try:
         target.hardlink_to(source)
     except OSError:
-        shutil.copyfile(source, target)
+        shutil.copy(source, target)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -110,7 +110,7 @@ def _copy(source: Path, target: Path) -> None:
         _link(source, target)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    shutil.copy(source, target)  # with its permissions: a private file stays private
 
 
 def found(directory: Directory) -> list[str]:

@@ -22,6 +22,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,6 +143,31 @@ def create(path: Path) -> BinaryIO:
     """A new file. A link that lies in wait under its name is removed, not followed."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o666), "w+b")
+
+
+def take_rights(file: BinaryIO, model: Path, least: int = 0) -> None:
+    """Give a new file the permissions, and where that is allowed the owner, of the one that it stands for.
+
+    Otherwise a file that a person closed to others would be open to them after the next rendering. `least` are the
+    permissions that the new file needs in any case.
+    """
+    try:
+        known = model.lstat()
+    except OSError:
+        return
+    if not hasattr(os, "fchown") or not stat.S_ISREG(known.st_mode):
+        return
+    made = os.fstat(file.fileno())
+    if (made.st_uid, made.st_gid) != (known.st_uid, known.st_gid):
+        with suppress(OSError):
+            os.fchown(file.fileno(), known.st_uid, known.st_gid)
+    os.fchmod(file.fileno(), stat.S_IMODE(known.st_mode) | least)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse to replace a file that a person made read-only; the folder alone would allow it."""
+    if path.is_file() and not os.access(path, os.W_OK):
+        raise OSError(errno.EACCES, "it is read-only")
 
 
 def copy(source: Path, target: BinaryIO, count: int) -> None:

@@ -6,7 +6,8 @@ read back what people changed since the last rendering, then render what the sto
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
@@ -81,6 +82,25 @@ def sync(ctx: Context) -> list[Unread]:
 def read_back(ctx: Context) -> None:
     """Read hand edits in before a block is opened."""
     sync(ctx)
+
+
+@contextmanager
+def undisturbed(ctx: Context) -> Iterator[None]:
+    """Hand edits in, then what is done inside, then files out.
+
+    Where several stores share the directory, nobody else may work on it meanwhile: two of them would give the same id
+    to two blocks, and one block would be lost.
+    """
+    sync(ctx)
+    directory = directory_of(ctx)
+    if directory is None or not directory.state().shared:
+        yield
+        publish(ctx)
+        return
+    with directory.locked():
+        sync(ctx)
+        yield
+        publish(ctx)
 
 
 def publish(ctx: Context) -> None:
@@ -180,7 +200,10 @@ def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
 def _state(ctx: Context, directory: Directory) -> State:
     state = directory.state()
     with ctx.reading() as bound:
-        return state if _is_ours(bound, state) else State(store=_store_name(bound))
+        name = _store_name(bound)
+        if _is_ours(bound, state):
+            return state
+    return State(store=name, shared=state.shared or state.store not in ("", name))
 
 
 def _is_ours(bound: Context, state: State) -> bool:

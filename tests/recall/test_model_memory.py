@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,16 @@ def test_the_laid_out_model_says_what_the_original_says() -> None:
 def test_what_is_no_such_model_is_loaded_as_it_is(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(content)
+    with laid_out(path) as chosen:
+        assert chosen == path
+
+
+def test_without_a_directory_for_temporary_files_the_model_is_loaded_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"")
     with laid_out(path) as chosen:
         assert chosen == path
 

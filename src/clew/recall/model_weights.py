@@ -16,7 +16,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -79,10 +79,11 @@ def laid_out(model: Path) -> Iterator[Path]:
 
     The files are gone afterwards: what the runtime has mapped, it keeps. A system that does not let go of mapped files
     (Windows) leaves them in its directory for temporary ones."""
-    with tempfile.TemporaryDirectory(prefix="clew-model-", ignore_cleanup_errors=True) as folder:
+    with ExitStack() as stack:
         chosen = model
-        place = Path(folder).resolve()
         with suppress(OSError, ValueError, LookupError):
+            folder = tempfile.TemporaryDirectory(prefix="clew-model-", ignore_cleanup_errors=True)
+            place = Path(stack.enter_context(folder)).resolve()
             if _write(memoryview(model.read_bytes()), place):
                 chosen = place / MODEL
         yield chosen

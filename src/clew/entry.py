@@ -17,13 +17,24 @@ _OFF = frozenset({"0", "false", "no", "off"})
 
 
 def main() -> NoReturn:
-    if sys.argv[1:2] == ["serve"] and os.environ.get("CLEW_RESIDENT", "").strip().lower() not in _OFF:
-        code = _serve(sys.argv[2:])
-        if code is not None:
-            sys.exit(code)
+    if sys.argv[1:2] == ["serve"]:
+        _drop_idle_options()
+        if os.environ.get("CLEW_RESIDENT", "").strip().lower() not in _OFF:
+            code = _serve(sys.argv[2:])
+            if code is not None:
+                sys.exit(code)
     from clew.faces.cli.main import main
 
     main()
+
+
+def _drop_idle_options() -> None:
+    from clew.shim.options import without_idle
+
+    sys.argv[2:], idle = without_idle(sys.argv[2:])
+    if idle:
+        # On stderr, which clients log: stdout belongs to the protocol.
+        sys.stderr.write(f"clew: without effect here: {' '.join(idle)} (docs/branchmind.md)\n")
 
 
 def _serve(words: list[str]) -> int | None:

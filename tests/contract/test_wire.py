@@ -109,6 +109,26 @@ def test_a_mark_that_somebody_chose_binds_a_server_that_was_started_without_it(t
     assert not refused.ok and refused.envelope["error"]["code"] == "PROJECT_GUARD_MISMATCH"
 
 
+def test_a_configuration_of_branchmind_starts_with_only_its_command_changed(tmp_path: Path) -> None:
+    """Its options for processes that are not there do no harm; `--no-dx` is heard, whatever the variable says."""
+    words = [
+        "--shared",
+        "--socket",
+        "/tmp/bm.sock",
+        "--no-viewer",
+        "--viewer-port=7331",
+        "--response-verbosity",
+        "compact",
+    ]
+    known = {"BRANCHMIND_DX": "1"}
+    with serving(tmp_path, "branchmind", *words, "--no-dx", "--hot-reload", environ=known) as wire:
+        assert len(wire.tools().tools) == 13
+        wire.send("tasks_macro_start", TASK)
+        wire.send("tasks_snapshot", {})
+        wire.send("think_card", {"card": {"type": "decision", "title": "Read twice", "text": "It is short."}})
+        assert "REFERENCE:" not in wire.send("tasks_snapshot", {}).text
+
+
 def test_mind_mem_is_found_under_its_name_with_its_sixteen(mind_mem: Wire) -> None:
     assert mind_mem.server_name() == "mind-mem"
     assert [tool.name for tool in mind_mem.tools().tools] == list(MIND_MEM_TOOLS)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-SWITCHES = {"--http": "http", "--json": "as_json", "--dx": "dx", "--no-resident": "alone"}
+SWITCHES = {
+    "--http": ("http", True),
+    "--json": ("as_json", True),
+    "--dx": ("dx", True),
+    "--no-dx": ("dx", False),
+    "--no-resident": ("alone", True),
+}
 VALUES = {
     "--host": "host",
     "--port": "port",
@@ -18,6 +24,16 @@ VALUES = {
     "--workspace-allowlist": "workspace_allowlist",
 }
 
+# Options by which BranchMind starts and shares processes of its own. A client's configuration may hold them, and must
+# not stop the server from starting when only the command in it is changed.
+IDLE_SWITCHES = frozenset(
+    {
+        *("--shared", "--viewer", "--no-viewer", "--hot-reload"),
+        *("--runner-autostart", "--no-runner-autostart", "--runner-autostart-dry-run"),
+    }
+)
+IDLE_VALUES = frozenset({"--viewer-port", "--socket", "--hot-reload-poll-ms", "--response-verbosity"})
+
 
 class Plain:
     """What `clew serve` was asked for; `flags` go to the settings, where they are checked."""
@@ -26,7 +42,7 @@ class Plain:
         self,
         http: bool = False,
         as_json: bool = False,
-        dx: bool = False,
+        dx: bool | None = None,
         alone: bool = False,
         flags: dict[str, object] | None = None,
     ) -> None:
@@ -39,7 +55,7 @@ class Plain:
 
     @property
     def settings(self) -> dict[str, object]:
-        return {**self.flags, "dx": self.dx or None}
+        return {**self.flags, "dx": self.dx}
 
 
 def parse_plainly(words: list[str]) -> Plain | None:
@@ -48,9 +64,26 @@ def parse_plainly(words: list[str]) -> Plain | None:
     while rest:
         name, equals, value = rest.pop(0).partition("=")
         if name in SWITCHES and not equals:
-            setattr(plain, SWITCHES[name], True)
+            setattr(plain, *SWITCHES[name])
         elif name in VALUES and (equals or (rest and not rest[0].startswith("-"))):
             plain.flags[VALUES[name]] = value if equals else rest.pop(0)
         else:
             return None
     return plain
+
+
+def without_idle(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words without BranchMind's options that have nothing to steer here, and the names of those."""
+    kept: list[str] = []
+    idle: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, _ = word.partition("=")
+        if name not in IDLE_SWITCHES | IDLE_VALUES:
+            kept.append(word)
+            continue
+        idle.append(name)
+        if name in IDLE_VALUES and not equals:
+            rest[:1] = []
+    return kept, idle

@@ -14,7 +14,7 @@ import pytest
 
 from clew.faces.cli.main import Exit
 from clew.faces.cli.root import load_command
-from clew.shim.options import SWITCHES, VALUES, Plain, parse_plainly
+from clew.shim.options import SWITCHES, VALUES, Plain, parse_plainly, without_idle
 from tests.faces.cli.conftest import Shell
 
 HELLO = {
@@ -108,7 +108,7 @@ def test_a_line_that_is_not_understood_exits_2(clew: Shell, words: list[str]) ->
 def test_the_quick_way_knows_every_option_of_the_command() -> None:
     command = load_command("serve")
     assert command is not None
-    declared = {option for param in command.params for option in param.opts}
+    declared = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
     assert declared - {"--help"} == {*SWITCHES, *VALUES}
 
 
@@ -119,3 +119,16 @@ def test_the_quick_way_reads_what_it_knows_and_leaves_the_rest() -> None:
     assert bare is not None and vars(bare) == vars(Plain())
     for unusual in (["--help"], ["-h"], ["--port"], ["--port", "--http"], ["--http=yes"], ["word"]):
         assert parse_plainly(unusual) is None
+
+
+def test_options_of_branchmind_for_processes_of_its_own_are_taken_out_and_named() -> None:
+    words = ["--shared", "--toolset", "daily", "--viewer-port", "7331", "--socket=/tmp/s", "--workspace", "acme/api"]
+    kept, idle = without_idle(words)
+    assert kept == ["--toolset", "daily", "--workspace", "acme/api"]
+    assert idle == ["--shared", "--viewer-port", "--socket"]
+    assert without_idle(["--viewer-port"]) == ([], ["--viewer-port"])
+
+
+def test_a_server_says_which_options_have_no_effect(clew: Shell) -> None:
+    ran = clew("serve", "--shared", "--toolset", "huge")
+    assert ran.code == 2 and "without effect here: --shared" in ran.err

@@ -131,17 +131,14 @@ class WorkState:
         return shown
 
 
-def work_state(ctx: Context, target: str) -> WorkState | None:
-    """The jobs of the workspace as seen from `target`; None if there are no open jobs and was never a runner."""
+def work_state(ctx: Context, target: str) -> WorkState:
+    """The jobs of the workspace as seen from `target`. Clients read it without asking whether anybody delegates."""
     counts = _inbox(ctx)
     status = runner_status(ctx)
     runner = RunnerState(status.status, status.live, status.idle, status.offline)
-    # Without any job or runner the state line stays as short as for somebody who never delegates.
-    if not counts and runner == RunnerState(OFFLINE):
-        return None
     running, queued = counts.get(RUNNING, 0), counts.get(QUEUED, 0)
     start = runner_command(ctx)["cmd"] if queued and status.status == OFFLINE else None
-    return WorkState(runner, _job_of(ctx, target), running, queued, start)
+    return WorkState(runner, _job_of(ctx, target) if counts else None, running, queued, start)
 
 
 def _inbox(ctx: Context) -> dict[str, int]:

@@ -34,7 +34,7 @@ def serve_command(
     project_guard: Annotated[str | None, typer.Option(help="Mark of the project; another's is refused.")] = None,
     workspace_lock: Annotated[str | None, typer.Option(help="true refuses calls that name another one.")] = None,
     workspace_allowlist: Annotated[str | None, typer.Option(help="Workspaces that calls may name.")] = None,
-    dx: Annotated[bool, typer.Option("--dx", help="Let tasks_snapshot say what is new.")] = False,
+    dx: Annotated[bool | None, typer.Option("--dx/--no-dx", help="Let tasks_snapshot say what is new.")] = None,
     alone: Annotated[
         bool, typer.Option("--no-resident", help="Serve in this process, not through the resident server.")
     ] = False,

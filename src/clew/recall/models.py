@@ -75,6 +75,7 @@ def _digest(path: Path, changed_ns: int) -> str:
 
 class OnnxEmbedder:
     def __init__(self, files: ModelFiles) -> None:
+        give_back()  # what reading files in left behind would otherwise lie below the peak of loading
         onnxruntime, tokenizers = _runtime()
         self.id = files.id()
         self._files = files

@@ -324,7 +324,7 @@ class SqliteDatabase:
         # Statements are planned without looking at their values. Otherwise SQLite plans one anew each time a value is
         # bound that a partial index might be about: four fifths of the time of such a statement.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        for setting in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -16000"):
+        for setting in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -8000"):
             connection.execute(f"PRAGMA {setting}")
 
 

@@ -258,7 +258,7 @@ def _phrases(words: Sequence[str]) -> list[tuple[int, int, str]]:
 _SIZES = range(MOST_PHRASE, 1, -1)
 
 
-@lru_cache(maxsize=4_000)
+@lru_cache(maxsize=2_000)
 def sentence(statement: str) -> Sentence:
     words = plain_words(statement)
     said = set(words)

@@ -113,7 +113,7 @@ class Clash:
     """False where they only may contradict each other."""
 
 
-@lru_cache(maxsize=4_000)
+@lru_cache(maxsize=2_000)
 def read(statement: str) -> Reading:
     words = _words(statement)
     kept, refused = _refusals(words)

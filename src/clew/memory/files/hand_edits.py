@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import orjson
 
@@ -34,7 +35,8 @@ class EditedStretch:
 def rendered(ctx: Context, path: str) -> str:
     """A file of blocks as the store has it."""
     head = ctx.tx.value("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, path) or ""
-    return head + "".join(row["text"] + row["gap"] for row in ctx.tx.all(_STANDING[ctx.tx.engine], ctx.workspace, path))
+    # As tuples, and joined once: a dictionary for each block of a long file would take more memory than its text.
+    return head + "".join(chain.from_iterable(ctx.tx.tuples(_STANDING[ctx.tx.engine], ctx.workspace, path)))
 
 
 _LIVE = "block.workspace = place.workspace AND block.id = place.id AND block.until IS NULL AND block.gone = 0"

@@ -13,7 +13,7 @@ def test_recall_answers_in_lines_from_every_store(clew: Clew) -> None:
     agent = connected(clew, "coder", "one")
     agent("think_card", card={"type": "decision", "title": "Use SQLite", "text": "It needs no server."})
     lines = agent.lines("recall", query="sqlite server")
-    assert lines == ["CARD-1 (decision, open, today, coder-1): Use SQLite; It needs no server."]
+    assert lines == ["CARD-1 (decision, open, today, coder-1): Use SQLite: It needs no server."]
     assert agent.lines("recall", query="zebra stripes")[0].startswith("nothing fits")
 
 

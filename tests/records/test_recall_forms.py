@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clew.app import Clew
+from clew.project_files import take_snapshot
 from tests.conftest import Caller
 from tests.records.test_work import connected
+from tests.tasks.test_receipts import covering, prove
 
 SAID = {
     "rule": "Retries of the importer are counted",
@@ -116,3 +118,70 @@ def test_what_would_be_replaced_says_so_until_a_person_decides(clew: Clew) -> No
     assert refused["code"] == "CONFLICT" and f"clew approve {new['id']}" in refused["recovery"]
     assert coder("open", id=old["id"], fmt="json")
     assert "active" in coder.lines("open", id=old["id"])[0]
+
+
+PROJECT = {
+    "Clock": ("Time is taken from a callable that is passed in", "state outlives the process"),
+    "State layout": ("Each limiter has a file of its own", "one lock for all was slow"),
+    "Crash-safe writes": ("A temporary file is renamed over the old state", "a reader never sees half of it"),
+    "Limit format": ("A number may stand before a short unit", "ten in thirty seconds could not be said"),
+    "Exact window": ("The window keeps a log of all hits", "two counters were approximate"),
+    "Docstrings": ("Docstrings are required of public functions", ""),
+    "Default": ("The bucket is the default algorithm", "its state is of constant size"),
+}
+
+
+@pytest.fixture
+def keeper(clew: Clew) -> Caller:
+    caller = connected(clew, "coder", "one")
+    for title, (text, why) in PROJECT.items():
+        caller("remember", kind="decision", title=title, text=text, **({"why": why} if why else {}))
+    return caller
+
+
+def test_a_line_tells_title_what_and_why_apart(keeper: Caller) -> None:
+    (line, *_) = keeper.lines("recall", query="which clock is used")
+    what = "Clock: Time is taken from a callable that is passed in. Why: state outlives the process"
+    assert line == f"D-1 (decision, active, today, coder-1): {what}"
+    (line, *_) = keeper.lines("recall", query="docstrings of public functions")
+    assert line.endswith("): Docstrings are required of public functions"), "the title begins the text"
+    listed = keeper.lines("recall", query="our decisions")
+    assert listed[0].endswith("Default: The bucket is the default algorithm. Why: its state is of constant size")
+
+
+def test_hits_behind_a_clear_one_are_short_and_those_far_behind_are_only_named(keeper: Caller) -> None:
+    asked = {"query": "the temporary file that is renamed over the state", "limit": 10}
+    hits = keeper("recall", **asked)["results"]
+    lines = keeper.lines("recall", **asked)
+    behind = {hit["_id"]: hits[0]["score"] - hit["score"] for hit in hits}
+    named = [line.partition(" ")[0] for line in lines if not line.startswith("far behind: ")]
+    far = [id for id, gap in behind.items() if gap > 4.5]
+    assert named == [id for id, gap in behind.items() if gap <= 4.5] and named[0] == "D-3" and far
+    assert lines[-1] == f"far behind: {', '.join(far)}"
+    for line in lines[:-1]:
+        assert (", weak): " in line) == (behind[line.partition(" ")[0]] > 2), line
+    assert all(len(line) < 180 for line in lines if ", weak)" in line)
+
+
+def test_candidates_are_not_passed_off_as_an_answer(keeper: Caller) -> None:
+    for query in ("clock algorithm", "reader format"):
+        answer = keeper("recall", query=query)
+        assert answer["confidence"] == "low" and answer["results"], query
+        lines = keeper.lines("recall", query=query)
+        assert lines[0] == "nothing clearly answers this; the nearest:"
+        assert 2 <= len(lines) <= 5 and all(", weak): " in line for line in lines[1:4])
+    assert not keeper.lines("recall", query="limit format")[0].startswith("nothing")
+
+
+def test_a_step_says_how_far_it_is_proven_now(keeper: Caller) -> None:
+    root = keeper.clew.settings.project_root
+    (root / "reader.py").write_text("x = 1\n")
+    keeper("start", title="Read", steps=["parser of lines; keeps quotes; test: make test", "printer"])
+    prove(keeper.clew, "TASK-001", "s:0", **covering(take_snapshot(root, ["reader.py"])))
+    keeper("close", step="s:0")
+    told = "parser of lines (s:0 of TASK-001); done when: keeps quotes; test: make test"
+    ask = {"query": "step parser of lines"}
+    assert keeper.lines("recall", **ask)[0] == f"STEP-00000001 (step, done, seen, today): {told}"
+    (root / "reader.py").write_text("x = 2 + 3\n")
+    assert keeper.lines("recall", **ask)[0].startswith("STEP-00000001 (step, done, seen, stale, today): ")
+    assert any(line.startswith("TASK-001 (task, TODO 1/2") for line in keeper.lines("recall", query="task Read"))

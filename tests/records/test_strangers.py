@@ -185,11 +185,12 @@ def test_an_older_record_does_not_claim_to_replace_what_came_after_it(agent: Cal
     told = {name: "\n".join(agent.lines(name, **given)) for name, given in VIEWS.items()}
     assert "kept in place of R-2: the same as R-1" in told["open"]
     assert "R-1 Every public function has a docstring (kept in place of R-2)" in told["resume"]
+    assert "(kept in place of R-2: Public functions need docstrings)" in told["recall"]
     assert "D-2 The file named first wins (replaces D-1)" in told["resume"]
     assert "Supersedes: D-1" in agent.lines("open", id="D-2")
 
 
-VIEWS: dict[str, dict[str, Any]] = {"open": {"id": "R-1"}, "resume": {}}
+VIEWS: dict[str, dict[str, Any]] = {"open": {"id": "R-1"}, "resume": {}, "recall": {"query": "docstrings"}}
 
 
 def test_any_operation_answers_an_agent_in_text(agent: Caller) -> None:

@@ -55,6 +55,25 @@ def searchable(block: Block) -> bool:
     return block.status not in kind.hidden_as and (not kind.searched_as or block.status in kind.searched_as)
 
 
+UNTOLD = UNSEARCHED | {"Scope", "Task", "Step", "History", "Rationale", "Title"}
+"""Fields that a line about a block leaves out, or tells in a place of their own."""
+
+
+def sentence(block: Block) -> str:
+    """`Title: what. Why: reason. About: files`; a title that the statement begins with is not repeated."""
+    said, title = block.headline, block.get("Title")
+    named = f"{title.rstrip('.:')}: " if title and not said.startswith(title.rstrip("….")) else ""
+    rest = {name: block.get(name) for name in block.fields if name not in UNTOLD}
+    parts = {"Why": block.get("Rationale"), **{name: value for name, value in rest.items() if value != said}}
+    told = [f"{name}: {value}" for name, value in parts.items() if value.lower() not in PLACEHOLDERS]
+    *before, last = [f"{named}{said}", *told]
+    return " ".join([*map(_ended, before), last])
+
+
+def _ended(part: str) -> str:
+    return part if part.endswith((".", "!", "?", ":", ";")) else f"{part}."
+
+
 def search_item(block: Block) -> Item:
     """The search index's row for a block."""
     said = block.headline

@@ -13,6 +13,7 @@ from typing import Literal
 
 from clew.errors import ClewError, invalid, shorten
 from clew.memory import blocks
+from clew.memory.block_items import sentence
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.contradictions.detection import Clashing
@@ -29,6 +30,7 @@ from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark, says_the_same
 from clew.registry.callers import is_own
 from clew.registry.context import Context
+from clew.registry.record import Telling, teller
 from clew.secrets import screened
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
@@ -258,3 +260,8 @@ def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | No
         **(record.guard.to_fields() if record.guard is not None else {}),
     }
     return print_block(id, fields)
+
+
+@teller("block")
+def block_tellings(ctx: Context, ids: list[str]) -> dict[str, Telling]:
+    return {block.id: Telling(sentence(block)) for block in blocks.current(ctx, ids=ids)}

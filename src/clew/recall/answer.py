@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clew.clock import rfc3339
+from clew.errors import shorten
 from clew.ids import MENTIONED
 from clew.index.terms import terms
-from clew.recall.corpus import Corpus
+from clew.ledger.cipher import KINDS
+from clew.recall.floor import FAR, WEAK
 from clew.recall.query import FILLER, Query
 from clew.recall.ranking import Ranked
-from clew.registry.envelope import item_lines
+from clew.registry.context import Context
+from clew.registry.envelope import item_lines, one_line
+from clew.registry.record import REPLACES, Telling, teller
 from clew.store.database import Row
 
 EXCERPT = 300
@@ -23,10 +28,12 @@ _ONLY_IDS = re.compile(rf"\s*(?:{MENTIONED.pattern}|s:\d+(?:\.s:\d+)*)\s*")
 _TOKEN = re.compile(r"\w[\w'’.:/@#-]*\w|\w")
 
 
-def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool) -> dict[str, Any]:
+def result_json(
+    row: Row, told: Telling, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool
+) -> dict[str, Any]:
     """One hit in the seed's fields, with its source and status, and the parts of its score if asked."""
     slot = int(ranked.slots[at])
-    found = listed_json(row, query, now_ms, round(float(ranked.scores[at]), 4))
+    found = listed_json(row, told, query, now_ms, round(float(ranked.scores[at]), 4))
     way = ranked.ways.get(slot)
     if way is not None and float(ranked.features["coverage"][at]) == 0:
         found["via_adjacency"] = True
@@ -38,13 +45,13 @@ def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, ex
     return found
 
 
-def listed_json(row: Row, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
+def listed_json(row: Row, told: Telling, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
     """The fields of a hit that come from its row alone; lists use them without a score."""
     return {
         "_id": row["ref"],
         "type": row["kind"] or row["source"],
         "score": score,
-        "excerpt": excerpt(row, query),
+        "excerpt": excerpt(row, query, told),
         "speaker": row["speaker"] or "",
         "tags": ", ".join((row["tags"] or "").split("\n")).strip(", "),
         "file": "",
@@ -54,8 +61,24 @@ def listed_json(row: Row, query: Query, now_ms: int, score: float = 0.0) -> dict
         "source": row["source"],
         "ts": rfc3339(row["ts_ms"]),
         "age": age(row["ts_ms"], now_ms),
+        **({"state": told.state} if told.state and told.state != row["status"] else {}),
         **_optional(row, now_ms),
     }
+
+
+UNTOLD = Telling()
+
+
+def tellings(ctx: Context, rows: Iterable[Row]) -> dict[str, Telling]:
+    """Ref -> what each of these says now in the words of its store, for the kinds that have such."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        kinds.setdefault(row["kind"] if row["source"] == "task" else row["source"], []).append(row["ref"])
+    found: dict[str, Telling] = {}
+    for kind, refs in kinds.items():
+        ask = teller.find(kind)
+        found |= ask(ctx, refs) if ask is not None else {}
+    return found
 
 
 def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -63,24 +86,58 @@ def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     hits = result["results"]
     if not hits:
         return [_silence(result), *(_agent_line(hit) for hit in result.get("newest", []))]
+    if result.get("doubtful"):
+        return _doubtful_lines(result, hits)
+    near = [hit for hit in hits if hit.get("strength") != FAR]
+    far = ", ".join(hit["_id"] for hit in hits if hit.get("strength") == FAR)
     more = [f"and {result['more']} older"] if result.get("more") else []
-    return [*item_lines(result, hits, _agent_line), *more]
+    more += [f"far behind: {far}"] if far else []
+    return [*item_lines(result, near, _strong_or_weak), *more]
+
+
+MOST_DOUBTFUL, MOST_OF_WEAK = 3, 120
+"""Hits shown where nothing clearly answers, and characters of a hit that is weak."""
+
+
+def _doubtful_lines(result: dict[str, Any], hits: list[dict[str, Any]]) -> list[str]:
+    """Whoever asks sees at once that these are candidates and no answer."""
+    near, others = hits[:MOST_DOUBTFUL], ", ".join(hit["_id"] for hit in hits[MOST_DOUBTFUL:])
+    more = [f"also: {others}"] if others else []
+    return ["nothing clearly answers this; the nearest:", *item_lines(result, near, _weak_line), *more]
+
+
+def _strong_or_weak(hit: dict[str, Any]) -> str:
+    return _weak_line(hit) if hit.get("strength") == WEAK else _agent_line(hit)
+
+
+def _weak_line(hit: dict[str, Any]) -> str:
+    """A hit that may not belong to the answer: enough of it to see whether to open it."""
+    label = ", ".join(fact for fact in (_kind(hit), hit.get("state") or hit["status"], "weak") if fact)
+    return f"{hit['_id']} ({label}): {shorten(one_line(hit['excerpt']), MOST_OF_WEAK)}"
+
+
+def _kind(hit: dict[str, Any]) -> str:
+    """The kind in words; thoughts have a letter."""
+    return str(KINDS.get(hit["type"], hit["type"]) if hit["source"] == "thought" else hit["type"])
 
 
 def _agent_line(hit: dict[str, Any]) -> str:
     by = f" by {hit['superseded_by']}" if hit.get("superseded_by") else ""
     happened = hit.get("happened", hit["ts"])[:10]
     of = f"of {happened}" if happened != hit["ts"][:10] else ""
-    facts = [hit["type"], f"{hit['status']}{by}", hit["age"], of, hit.get("author") or hit["speaker"]]
+    stands = hit.get("state") or hit["status"]
+    facts = [_kind(hit), f"{stands}{by}", hit["age"], of, hit.get("author") or hit["speaker"]]
     label = ", ".join(fact for fact in facts if fact)
     due = " REVIEW DUE" if hit.get("review_due") else ""
-    return f"{hit['_id']} ({label}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}{_proposed_line(hit)}"
+    return f"{hit['_id']} ({label}){due}: {one_line(hit['excerpt'])}{_replaced_line(hit)}{_proposed_line(hit)}"
 
 
 def _replaced_line(hit: dict[str, Any]) -> str:
     """` (replaces D-6: syntax error)`; of several, the one that matched the question best."""
-    old = hit.get("replaces") or []
-    return f" (replaces {old[0]['_id']}: {' '.join(old[0]['excerpt'].split())[:100]})" if old else ""
+    old = (hit.get("replaces") or [None])[0]
+    if old is None:
+        return ""
+    return f" ({old.get('how', REPLACES)} {old['_id']}: {shorten(one_line(old['excerpt']), 100)})"
 
 
 def _proposed_line(hit: dict[str, Any]) -> str:
@@ -88,7 +145,8 @@ def _proposed_line(hit: dict[str, Any]) -> str:
     new = hit.get("proposed")
     if new is None:
         return ""
-    return f" ({new['_id']} is proposed in its place, and waits for a person: {' '.join(new['excerpt'].split())[:100]})"
+    says = shorten(one_line(new["excerpt"]), 100)
+    return f" ({new['_id']} is proposed in its place, and waits for a person: {says})"
 
 
 def _silence(result: dict[str, Any]) -> str:
@@ -97,7 +155,7 @@ def _silence(result: dict[str, Any]) -> str:
     if result.get("newest"):
         return "no words fit; the newest of the kind:"
     near = result.get("nearest") or {}
-    missed = f"; nearest: {near['_id']} {near.get('excerpt', '')[:100]}" if near.get("_id") else ""
+    missed = f"; nearest: {near['_id']} {shorten(one_line(near.get('excerpt', '')), 100)}" if near.get("_id") else ""
     return f"nothing fits{missed}"
 
 
@@ -110,15 +168,9 @@ def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
     return found
 
 
-def replaces_json(rows: list[Row], query: Query) -> dict[str, Any]:
-    """The records that a result replaced, shown with it so that nobody takes the old for the new."""
-    return {"replaces": [{"_id": row["ref"], "excerpt": excerpt(row, query)} for row in rows]} if rows else {}
-
-
-def proposed_json(rows: dict[int, Row], slot: int | None, corpus: Corpus, query: Query) -> dict[str, Any]:
-    """What would take the place of a result as soon as a person approves it: whoever builds on it must know."""
-    row = rows.get(int(corpus.ids[slot])) if slot is not None else None
-    return {"proposed": {"_id": row["ref"], "excerpt": excerpt(row, query)}} if row is not None else {}
+def beside_json(row: Row, told: Mapping[str, Telling], query: Query) -> dict[str, Any]:
+    """A record that is shown with another: what that one replaced, or what would take its place."""
+    return {"_id": row["ref"], "excerpt": excerpt(row, query, told.get(row["ref"], UNTOLD))}
 
 
 def _optional(row: Row, now_ms: int) -> dict[str, Any]:
@@ -161,17 +213,21 @@ def age(ts_ms: int, now_ms: int) -> str:
     return "1 day" if days == 1 else f"{days} days"
 
 
-def excerpt(row: Row, query: Query) -> str:
+def excerpt(row: Row, query: Query, told: Telling = UNTOLD) -> str:
     """The part of an item's text that holds most of the question's words."""
-    title, prose = " ".join((row["title"] or "").split()), _prose(row)
-    apart = " " if not prose or title.endswith(_ENDS) else "; "
-    # Many titles are the beginning of the text, cut with dots; repeating them would waste the excerpt.
-    text = prose if prose.startswith(title.rstrip("….")) else f"{title}{apart if title else ''}{prose}".rstrip()
+    text = told.text or _titled(" ".join((row["title"] or "").split()), _prose(row))
     if len(text) <= EXCERPT:
         return text
     start = _best_start(text, set(query.terms) - FILLER)
     cut = text[start : start + EXCERPT]
     return ("…" if start else "") + cut.strip() + ("…" if start + EXCERPT < len(text) else "")
+
+
+def _titled(title: str, prose: str) -> str:
+    # Many titles are the beginning of the text, cut with dots; repeating them would waste the excerpt.
+    if not title or prose.startswith(title.rstrip("….")):
+        return prose
+    return f"{title}{' ' if not prose or title.endswith(_ENDS) else ': '}{prose}".rstrip()
 
 
 def _prose(row: Row) -> str:

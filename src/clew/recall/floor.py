@@ -262,6 +262,10 @@ class Verdict:
     anyway: bool = False
     """Whether an item is so similar in meaning, or the store so small, that the best is shown, however unlikely it is
     the answer."""
+    few: bool = False
+    """Whether the store is that small."""
+    scattered: bool = False
+    """Whether two key words are asked for that no item holds together."""
 
     @property
     def relevant(self) -> bool:
@@ -277,10 +281,17 @@ class Verdict:
         return round(float(1 / (1 + np.exp(-(self.value - self.needed + AT_THE_BAR)))), 3)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether candidates are shown that hardly answer. In a store of a few items the signs mean too little."""
+        return self.confidence == "low" and not self.few
+
+    @property
     def confidence(self) -> str:
         if not self.relevant:
             return "none"
-        return "high" if self.probability >= HIGH else "middle" if self.probability >= MIDDLE else "low"
+        if self.scattered or self.probability < MIDDLE:
+            return "low"
+        return "high" if self.probability >= HIGH else "middle"
 
 
 def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
@@ -288,14 +299,16 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     if not len(ranked.slots) or _plain(evidence, kernel, query):
         return Verdict(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
-    growth, anyway = 1.0, False
+    growth, anyway, few, scattered = 1.0, False, ranked.matches.size < FEW_ITEMS, False
     if _among_pages(ranked):
         section, growth = f"{section}_pages", asked_of(ranked.matches.size)
-        anyway = ranked.matches.size < FEW_ITEMS or _alike(ranked) >= kernel.number("floor", "alike")
+        alike = _alike(ranked) >= kernel.number("floor", "alike")
+        scattered = _few_key_words(evidence) and not evidence.unheld.any() and not alike
+        anyway = few or alike or scattered
     needed = kernel.number(section, "needed") * growth
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
-    return Verdict(round(value, 4), round(needed, 4), worth, found, anyway)
+    return Verdict(round(value, 4), round(needed, 4), worth, found, anyway, few, scattered)
 
 
 def _among_pages(ranked: Ranked) -> bool:
@@ -324,8 +337,10 @@ def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
         return True
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
-    # One or two known key words, or words that every item holds, give no sign that the answer is missing.
-    if (_few_key_words(evidence) and not evidence.unheld.any()) or not evidence.tells.any():
+    # One or two known key words, or words that every item holds, give no sign that the answer is missing. Two that
+    # no page holds together are shown all the same, with the probability that their signs give.
+    together = not pages or evidence.held_alone() >= 1
+    if (_few_key_words(evidence) and not evidence.unheld.any() and together) or not evidence.tells.any():
         return True
     # `before the migration` names no time by itself; whether the migration is known shows in the signs.
     if query.period is not None and query.period.side is None:
@@ -381,6 +396,32 @@ def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
         shares |= features["graph"] > LINKED
     shares |= np.isin(ranked.slots, sorted(ranked.successors.values()))
     return np.asarray((near & shares) | ~others, bool)
+
+
+BEHIND, FAR_BEHIND = 2.0, 4.5
+"""Of hits more than `BEHIND` below the first one in score one in ten is wanted, of those within it one in five; more
+than `FAR_BEHIND` below none of 500 was (agentmem, the first five of each question, by words and with the model)."""
+CLEAR, WEAK, FAR = "clear", "weak", "far"
+
+
+def strengths(ranked: Ranked, order: list[int]) -> list[str]:
+    """How strong each chosen hit is beside the first one. In talk, where neighbours share a score, all count as clear.
+
+    An item that holds the question word for word is clear, and those behind it are at best weak.
+    """
+    if not _among_pages(ranked) or not order:
+        return [CLEAR] * len(order)
+    exact = ranked.features["wording"] > 0 if "wording" in ranked.features else np.zeros(len(ranked.slots), bool)
+    others = [at for at in order if not exact[at]]
+    first = float(ranked.scores[others[0]]) if others else 0.0
+    quoted = bool(exact[order[0]])
+    return [CLEAR if exact[at] else _strength(first - float(ranked.scores[at]), quoted) for at in order]
+
+
+def _strength(behind: float, quoted: bool) -> str:
+    if behind > FAR_BEHIND:
+        return FAR
+    return WEAK if quoted or behind > BEHIND else CLEAR
 
 
 def _beside(values: Floats, others: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:

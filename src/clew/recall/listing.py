@@ -10,7 +10,7 @@ import numpy as np
 from clew.ids import MENTIONED, normal_id
 from clew.index.item_reads import item_named, items_by_id
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, listed_json
+from clew.recall.answer import NOTICE, UNTOLD, listed_json, tellings
 from clew.recall.features import OUTDATED, with_status
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
@@ -89,8 +89,10 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
 
 def _listing(ctx: Context, request: Request, rows: list[Row], more: int, score: float = 0.0) -> dict[str, Any]:
     query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
-    origins = origins_of(ctx, rows)
-    results = [listed_json(row, query, ctx.now_ms, score) | origins[row["ref"]] for row in rows]
+    origins, told = origins_of(ctx, rows), tellings(ctx, rows)
+    results = [
+        listed_json(row, told.get(row["ref"], UNTOLD), query, ctx.now_ms, score) | origins[row["ref"]] for row in rows
+    ]
     return {
         "query": request.query,
         "intent": "LIST",

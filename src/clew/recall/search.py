@@ -16,12 +16,12 @@ from clew.index.item_reads import items_by_id, items_of_past
 from clew.index.terms import terms
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, excerpt, proposed_json, replaced_by, replaces_json, result_json
+from clew.recall.answer import NOTICE, UNTOLD, beside_json, replaced_by, result_json, tellings
 from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
-from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, worth_showing
+from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, strengths, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -44,6 +44,7 @@ from clew.recall.semantic_arm import SemanticArm
 from clew.recall.uses import note_use
 from clew.recall.wording import slots_of_signs, with_wording
 from clew.registry.context import Context
+from clew.registry.record import REPLACES, Telling, successions
 from clew.store.database import Row
 
 SOURCES = {
@@ -251,17 +252,20 @@ class Search:
         waiting = proposed_instead(ctx, ranked.scene.corpus, shown) if self.request.as_of is None else {}
         told = (*shown, *chain(*replaced.values()), *waiting.values())
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in told])
-        origins = origins_of(ctx, list(rows.values()))
+        by_slot = {slot: rows[id] for slot in told if (id := int(ranked.scene.corpus.ids[slot])) in rows}
+        says = tellings(ctx, rows.values()) if self.request.as_of is None else {}
+        origins, beside = origins_of(ctx, list(rows.values())), self._beside(ctx, by_slot, says, replaced, query)
         results = []
-        for at in order:
-            row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
+        for at, strength in zip(order, strengths(ranked, order), strict=True):
+            slot = int(ranked.slots[at])
+            row = by_slot.get(slot)
             if row is not None:
-                found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
-                found |= origins[row["ref"]]
-                old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
-                found |= replaces_json([row for row in old if row is not None], query)
-                found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)
-                found |= proposed_json(rows, waiting.get(int(ranked.slots[at])), ranked.scene.corpus, query)
+                told_now = says.get(row["ref"], UNTOLD)
+                found = result_json(row, told_now, ranked, at, query, ctx.now_ms, self.request.explain)
+                found |= {"strength": strength, **origins[row["ref"]], **beside.get(slot, {})}
+                found |= _replaced_json(heirs.get(slot), ranked.scene.corpus)
+                if waiting.get(slot) in by_slot:
+                    found["proposed"] = beside_json(by_slot[waiting[slot]], says, query)
                 results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
         answer: dict[str, Any] = {
             "query": query.text,
@@ -270,6 +274,7 @@ class Search:
             "count": len(results),
             "confidence": verdict.confidence,
             "probability": verdict.probability,
+            **({"doubtful": True} if verdict.doubtful else {}),
             "arms": arms,
             "notice": NOTICE,
         }
@@ -277,7 +282,7 @@ class Search:
             note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
             note_question(ctx, query.text, bool(results))
         if not results:
-            answer["nearest"] = self._nearest(ranked, rows, query)
+            answer["nearest"] = self._nearest(ranked, rows, says, query)
             answer["message"] = "Nothing relevant is stored."
         if self.request.explain:
             answer["analysis"] = _analysis(query, ranked, verdict)
@@ -297,12 +302,37 @@ class Search:
         column, moment = moment_of(self.request.as_of)
         return items_of_past(ctx.tx, ids, column, moment)
 
-    def _nearest(self, ranked: Ranked, rows: dict[int, Row], query: Query) -> dict[str, Any] | None:
+    def _beside(
+        self,
+        ctx: Context,
+        by_slot: dict[int, Row],
+        says: dict[str, Telling],
+        replaced: dict[int, list[int]],
+        query: Query,
+    ) -> dict[int, dict[str, Any]]:
+        """For each shown slot the records that it replaced, so that nobody takes the old for the new."""
+        pairs = {
+            (new, old): (by_slot[new]["ref"], by_slot[old]["ref"])
+            for new, olds in replaced.items()
+            for old in olds
+            if new in by_slot and old in by_slot
+        }
+        how = successions(ctx, pairs.values()) if pairs else {}
+        found: dict[int, dict[str, Any]] = {}
+        for (new, old), pair in pairs.items():
+            told = beside_json(by_slot[old], says, query)
+            told |= {"how": how[pair]} if how[pair] != REPLACES else {}
+            found.setdefault(new, {"replaces": []})["replaces"].append(told)
+        return found
+
+    def _nearest(
+        self, ranked: Ranked, rows: dict[int, Row], says: dict[str, Telling], query: Query
+    ) -> dict[str, Any] | None:
         """The closest item, so that the caller can judge whether the silence is right."""
         row = next(iter(rows.values()), None)
         if row is None or not len(ranked.slots):
             return None
-        return {"_id": row["ref"], "score": round(float(ranked.scores[0]), 4), "excerpt": excerpt(row, query)}
+        return {**beside_json(row, says, query), "score": round(float(ranked.scores[0]), 4)}
 
 
 def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:

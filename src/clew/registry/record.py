@@ -1,9 +1,10 @@
 """What a domain offers for the records it keeps, so that one call works on every id.
 
 A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
-`@retracter(...)` takes it back, `@namer(...)` says what many of them are called; `@refresh("block")` and
-`@writer("block")` are for records that also stand in files. The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds
-of what search finds. `@matters("kind")` lists what waits for a person; the Inbox gathers it.
+`@retracter(...)` takes it back, `@namer(...)` says what many of them are called and `@teller(...)` what they say;
+`@refresh("block")` and `@writer("block")` are for records that also stand in files. The keys are kinds of ids
+(`clew.ids.PATTERNS`) or kinds of what search finds.
+`@matters("kind")` lists what waits for a person; the Inbox gathers it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,20 @@ class Named:
 
 namer: HookPoint[Callable[[Context, list[str]], list[Named]]] = HookPoint("namer")
 """`(ctx, ids)` -> those of the ids that there are, in one question to the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A record as search shows it: title, what and why apart from each other, and how it stands now."""
+
+    text: str | None = None
+    """None: what search holds of it is what it says."""
+    state: str | None = None
+    """Where its store knows more than search does: a step may be done on a proof that went stale."""
+
+
+teller: HookPoint[Callable[[Context, list[str]], dict[str, Telling]]] = HookPoint("teller")
+"""`(ctx, ids)` -> those of the ids that there are, as they read now."""
 
 
 @dataclass(frozen=True, slots=True)

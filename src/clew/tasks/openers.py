@@ -21,8 +21,8 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
-from clew.tasks.proof_receipts import SEEN, UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
-from clew.tasks.proofs import PROVEN, STALE, Proof, proof_state, proof_states
+from clew.tasks.proof_receipts import ProofReceipt, receipt_by_id, receipt_json
+from clew.tasks.proofs import Proof, proof_state, proof_states, state_words
 from clew.tasks.steps import Step, find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.outlook import progress
@@ -39,11 +39,7 @@ def work_names(ctx: Context, ids: list[str]) -> list[Named]:
 @namer("step")
 def step_names(ctx: Context, ids: list[str]) -> list[Named]:
     found = find_many(ctx.tx, ctx.workspace, Step, ids)
-    return [Named(step.id, "step", step.title, _step_status(step)) for step in found]
-
-
-def _step_status(step: Step) -> str:
-    return "done" if step.completed else "blocked" if step.blocked else "open"
+    return [Named(step.id, "step", step.title, step.state) for step in found]
 
 
 @namer("job")
@@ -91,10 +87,7 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
 
 def _outlined(step: Step, proof: Proof) -> str:
     """A step in a line, with how far it is done and proven; what was run is told where the step is opened."""
-    told = [_step_status(step)]
-    if step.completed or proof.state != UNPROVEN:
-        told += [SEEN if proof.state in (PROVEN, STALE) else proof.state, *(["stale"] if proof.changed else [])]
-    return f"{step.path} {shorten(step.title, 80)}: {', '.join(told)}"
+    return f"{step.path} {shorten(step.title, 80)}: {', '.join(state_words(step, proof))}"
 
 
 OWN = ("priority", "assignee", "tags", "depends_on", "context", "domain")
@@ -131,7 +124,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         "summary": shorten(step.title, 140),
         "task": step.task,
         "path": step.path,
-        "status": _step_status(step),
+        "status": step.state,
         "proof": shorten(proof_state(ctx, step).line(), 200),
         "step": step.content(),
         "notes": noted_about(ctx, scope.branch.id, scope.notes, step.task, step.path, limit),

@@ -10,6 +10,7 @@ from typing import Any
 from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.context import Context
+from clew.registry.record import Telling, teller
 from clew.store.rows import find_many, load
 from clew.tasks.commands import doubt, named_commands, never_fails, same_command
 from clew.tasks.evidence import Evidence, without_receipt
@@ -158,6 +159,31 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
         step.id: _with_commands(step, _judge(step, receipts.get(step.id, []), step.id in older, checkout))
         for step in steps
     }
+
+
+@teller("step")
+def step_tellings(ctx: Context, ids: list[str]) -> dict[str, Telling]:
+    """What each step asks for, where it belongs, and how far it is done and proven now."""
+    steps = find_many(ctx.tx, ctx.workspace, Step, ids)
+    proofs = proof_states(ctx, steps)
+    return {step.id: Telling(_wish(step), ", ".join(state_words(step, proofs[step.id]))) for step in steps}
+
+
+def _wish(step: Step) -> str:
+    parts = [
+        f"{step.title} ({step.path} of {step.task})",
+        *(f"done when: {line}" for line in step.success_criteria if line != step.title),
+        *(f"test: {line}" for line in step.tests),
+    ]
+    return "; ".join(parts)
+
+
+def state_words(step: Step, proof: Proof) -> list[str]:
+    """Such as `done`, `seen`, `stale`: how far a step is done and proven, in the same words wherever it is named."""
+    told = [step.state]
+    if step.completed or proof.state != UNPROVEN:
+        told += [SEEN if proof.state in (PROVEN, STALE) else proof.state, *(["stale"] if proof.changed else [])]
+    return told
 
 
 def _with_commands(step: Step, proof: Proof) -> Proof:

@@ -57,6 +57,11 @@ class Step(TableRow):
     blocked: bool = False
     block_reason: str | None = None
 
+    @property
+    def state(self) -> str:
+        """How it stands, in a word. A step that is done is not blocked any more, whatever was in its way."""
+        return "done" if self.completed else "blocked" if self.blocked else "open"
+
     def confirmed(self, checkpoint: str) -> bool:
         return bool(getattr(self, f"{checkpoint}_confirmed"))
 

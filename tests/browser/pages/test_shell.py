@@ -219,6 +219,33 @@ def guarded(tmp_path: Path) -> Iterator[Server]:
     server.stop()
 
 
+UNCONNECTED = """
+window.WebSocket = class extends WebSocket {
+    constructor(url) { super(window.connects ? url : url.replace("/ws?", "/nowhere?")); }
+};
+"""
+
+
+def test_a_page_that_was_never_connected_comes_back_with_its_server_too(driver: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_EMBEDDING_MODEL="none")
+    port = server.address.rsplit(":", 1)[1]
+    page = Reader(driver, server.address)
+    script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": UNCONNECTED})
+    try:
+        driver.get(server.address)
+        page.find("#tabs a")
+        server.stop()
+        page.js("location.hash = '#/ws/now/board'")
+        page.says("main [role=alert]", "The server does not answer")
+        driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+        server = Server(tmp_path / "home", port, CLEW_EMBEDDING_MODEL="none")
+        page.js("window.connects = true")
+        page.until("document.querySelector('.teach, .board')")
+    finally:
+        page.leave()
+        server.stop()
+
+
 def test_the_page_comes_back_with_its_server_and_signs_out(driver: Any, guarded: Server) -> None:
     page = Reader(driver, guarded.address)
     driver.get(guarded.address)

@@ -71,8 +71,8 @@ class Feed {
 
   #event(event, data) {
     if (event === "subscribed") {
-      for (const watcher of this.watchers) watcher(this.hasStarted ? "again" : "open");
-      this.hasStarted = true;
+      for (const watcher of this.watchers) watcher(this.mayHaveMissed ? "again" : "open");
+      this.mayHaveMissed = true;
       this.start(undefined);
       return;
     }
@@ -129,6 +129,8 @@ class Feed {
 
   #closed() {
     clearInterval(this.pinging);
+    // Also before the first events: a page may have drawn, and failed, without ever being connected.
+    this.mayHaveMissed = true;
     for (const watcher of this.watchers) watcher("closed");
     setTimeout(() => this.open(), this.wait);
     this.wait = Math.min(this.wait * 2, LAST_WAIT);

@@ -5,7 +5,8 @@ Learned from: `domains` (20 domains by one hand), `teams` (what teams write down
 looked at: `domains_held` (8 other domains by the same hand, written before the mechanism), `fresh2`, the half `held`,
 the other lines of `fresh3` (72 pairs about software, shops and law, written before the mechanism was run on them),
 `stranger2`, the other half of 80 pairs by somebody who paraphrased freely, and `stranger4`, the other half of 120 pairs
-by two more people who knew nothing of the mechanism.
+by two more people who knew nothing of the mechanism. The hardest are `hard` (683 pairs by four hands, half of them free
+paraphrases, beside others that agree in as many words) and `traps` (80 pairs of a tester).
 What counts is the grade `contradicts`; what only may contradict stands in a column of its own.
 `python -m benchmarks.contradictions FILE` judges a file of JSON lines with `a`, `b` and `contradict`.
 """
@@ -27,7 +28,7 @@ PAIRS = HERE / "statements.tsv"
 LEARNED = ("develop", "fresh", "stranger", "stranger3")
 FREE = frozenset({"stranger", "stranger3"})
 """Of the sets learned from, those whose pairs are paraphrases."""
-UNSEEN = ("fresh2", "stranger2", "stranger4")
+UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps")
 
 Pair = list[str]
 """C where they contradict, else another letter, and two statements."""

@@ -140,6 +140,20 @@ def test_a_doubtful_contradiction_is_told_apart_and_keeps_nothing_from_being_kep
     assert memory("list_contradictions")["contradictions"] == 0
 
 
+@pytest.mark.parametrize(
+    ("once", "now"),
+    [
+        ("In 2023 the project still supported Python 3.7", "The project supports Python 3.10 and newer"),
+        ("The clinic formerly kept results for 30 days", "The clinic keeps results for 90 days"),
+        ("The deposit was 50 euros before the reform", "The deposit is 75 euros"),
+        ("We used to deploy on Fridays", "We never deploy on Fridays"),
+    ],
+)
+def test_what_held_once_keeps_nothing_that_holds_now_from_being_kept(memory: Memory, once: str, now: str) -> None:
+    memory("remember", text=now, kind="fact")
+    assert memory("remember", text=once, kind="fact")["state"] == "kept"
+
+
 def test_a_sure_one_waits_for_a_person_and_says_why(memory: Memory) -> None:
     first, second = PARAPHRASED[0]
     old = memory("remember", text=first, kind="rule")

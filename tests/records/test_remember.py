@@ -97,7 +97,42 @@ def test_what_waits_for_its_contradiction_is_said_again_with_what_it_replaces(ag
 def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) -> None:
     old = agent("remember", text="The ledger uses SQLite as its database", kind="decision", why="One writer.")
     lines = agent.lines("remember", text="The ledger uses PostgreSQL as its database", kind="decision", why="Tills.")
-    assert f"if it takes their place, say it again with replaces=[{old['id']}]" in lines
+    said = f"if it takes their place, say it again with replaces=[{old['id']}]; if both hold, with beside=[{old['id']}]"
+    assert said in lines
+    assert not any(line.startswith("nearly repeats") for line in lines), "what it contradicts it does not repeat"
+
+
+DOGS, GUIDE_DOGS = "Dogs are not allowed in the hotel restaurant", "Guide dogs are allowed in the hotel restaurant"
+
+
+def test_the_author_says_that_both_hold(agent: Caller) -> None:
+    rule = agent("remember", text=DOGS, kind="rule")
+    waits = agent("remember", text=GUIDE_DOGS, kind="rule")
+    assert [item["id"] for item in waits["contradicts"]] == [rule["id"]]
+    again = agent("remember", text=GUIDE_DOGS, kind="rule", beside=rule["id"])
+    assert (again["state"], again["contradicts"], again["repeats"]) == ("kept", [], [])
+    assert agent("list_contradictions")["status"] == "clean"
+    agent("scan")
+    assert agent("list_contradictions")["status"] == "clean"
+    assert agent("open", id=rule["id"])["status"] == "active", "the other one stays as it is"
+    assert not any(waits["proposal"] in line for line in agent.lines("resume")), "what waited waits no more"
+
+
+def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:
+    rule = agent("remember", text=DOGS, kind="rule")
+    other = connected(clew, "codex", "two")
+    waits = other("remember", text=GUIDE_DOGS, kind="rule", beside=rule["id"])
+    assert waits["state"] == "proposed" and waits["proposal"]
+    lines = other.lines("remember", text="Small dogs are allowed in the hotel restaurant", kind="rule", beside="R-1")
+    assert any("for a person to say" in line for line in lines)
+
+
+def test_only_standing_records_can_be_said_to_hold_beside_another(agent: Caller) -> None:
+    card = agent("remember", text="May dogs come in", kind="question")
+    refused = agent.error("remember", text=GUIDE_DOGS, kind="rule", beside=card["id"])
+    assert refused["code"] == "INVALID_INPUT" and "no standing record" in refused["message"]
+    refused = agent.error("remember", text=GUIDE_DOGS, kind="rule", beside="R-77")
+    assert "R-77" in refused["message"]
 
 
 def test_a_record_that_replaces_the_tenth_does_not_stand_for_the_first(agent: Caller) -> None:

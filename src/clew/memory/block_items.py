@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNSEARCHED = frozenset(
     """
     Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Digest Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author DiaID
+    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn HoldsBeside Author DiaID
     GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
     """.split()  # noqa: SIM905
 )

@@ -66,6 +66,11 @@ class Block(NamedTuple):
         """Ids of what the block says it takes the place of."""
         return [id for id in listed(self.fields.get("Supersedes")) if id.lower() not in ("none", "-")]
 
+    @property
+    def beside(self) -> list[str]:
+        """Ids of what the block seems to contradict and, as its author says, does not."""
+        return listed(self.fields.get("HoldsBeside"))
+
     def get(self, name: str) -> str:
         """A field as one line, empty when the block has none."""
         return one_line(self.fields.get(name))

@@ -55,6 +55,8 @@ class Record:
     step: str | None = None
     guard: Check | None = None
     """The check that a rule or decision is to carry; it guards nothing until a person approves it."""
+    beside: tuple[str, ...] = ()
+    """Ids of blocks that it seems to contradict and, as the author says, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,11 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     # What the record replaces or restates is no contradiction to it, and no repetition.
     without = (*(block.id for block in replaced), *restated)
-    clashing = detection.clashing(ctx, id, record.text, without)
+    clashing = detection.clashing(ctx, id, record.text, (*without, *_own_beside(ctx, record)))
     contradicts = tuple(item for item in clashing if item.sure)
     may_contradict = tuple(item for item in clashing if not item.sure)
-    repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in without)
+    told = {*without, *record.beside, *(item.block.id for item in clashing)}
+    repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in told)
     reason = _obstacle(ctx, replaced, contradicts)
     if reason:
         proposal = _stage(ctx, id, record, replaced, reason)
@@ -132,6 +135,11 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     draft = drafted(ctx, [*ops, *_replacing(id, replaced)])
     receipt = receipts.apply_record(ctx, id, draft)
     return Kept(id, record.kind, "kept", True, receipt.ts, may_contradict=may_contradict, repeats=repeats)
+
+
+def _own_beside(ctx: Context, record: Record) -> list[str]:
+    """Of the records that are said to hold beside it, the author's own. About those of others a person decides."""
+    return [id for id in record.beside if not _foreign(ctx, blocks.get(ctx, id))]
 
 
 def _made_elsewhere(ctx: Context) -> bool:
@@ -165,8 +173,8 @@ def _same(ctx: Context, record: Record) -> Block | None:
 
 
 def _is_restated(ctx: Context, same: Block, record: Record) -> bool:
-    """Whether the author of a record that waits says it again, now with what it takes the place of."""
-    return same.status == "proposed" and bool(record.replaces) and not _foreign(ctx, same)
+    """Whether the author of a record that waits says it again, now with what it replaces or holds beside."""
+    return same.status == "proposed" and bool(record.replaces or record.beside) and not _foreign(ctx, same)
 
 
 def _existing(same: Block, kind: Kind) -> Kept:
@@ -250,6 +258,7 @@ def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | No
         "About": ", ".join(record.about),
         "Supersedes": ", ".join(record.replaces) or ("none" if decision else None),
         "Tags": "untagged" if decision else None,
+        "HoldsBeside": ", ".join(record.beside),
         "RestsOn": ", ".join(record.rests_on),
         "ReviewBy": record.review_by,
         "Task": record.task,

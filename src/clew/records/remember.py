@@ -67,6 +67,9 @@ class Remember(Input):
     replaces: Annotated[
         Names, Field(description="Ids of the records that this takes the place of, or of the question it answers.")
     ] = []
+    beside: Annotated[
+        Names, Field(description="Ids of your records that it seems to contradict, and does not: both hold.")
+    ] = []
     about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
     task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
@@ -112,14 +115,21 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     for name, word in _TOLD.items():
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result.get(name, [])[:SHOWN]]
     if result["state"] == "proposed" and result["contradicts"]:
-        ids = ", ".join([*result["replaces"], *(item["id"] for item in result["contradicts"][:SHOWN])])
-        lines.append(f"if it takes their place, say it again with replaces=[{ids}]")
+        lines.append(_ways_on(result, [item["id"] for item in result["contradicts"][:SHOWN]]))
     lines += [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
     if result.get("guard"):
         lines.append(f"its check waits for the user: {clew_command('guards approve ' + result['id'])}")
     return lines
+
+
+def _ways_on(result: dict[str, Any], against: list[str]) -> str:
+    """What the author can do about a contradiction. Who said already that both hold, said it of another's record."""
+    instead = f"if it takes their place, say it again with replaces=[{', '.join([*result['replaces'], *against])}]"
+    if result.get("beside"):
+        return f"{instead}; whether both hold is for a person to say where a record is another's"
+    return f"{instead}; if both hold, with beside=[{', '.join(against)}]"
 
 
 @operation(
@@ -159,6 +169,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
         "related": related,
         "replaces": args.replaces,
+        **({"beside": args.beside} if args.beside else {}),
         "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
         **({"guard": "waits"} if args.guard is not None else {}),
     }
@@ -191,6 +202,7 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             task,
             step.path if step is not None else None,
             check,
+            tuple(_block(bound, id) for id in args.beside),
         )
         kept = keep_within(bound, record)
         for id in rests_on if kept.written else ():
@@ -204,6 +216,14 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         if kept.restates is not None:
             retract_within(bound, kept.restates, retraction(bound, kept.restates, "said again", kept.id))
     return _noted(kept)
+
+
+def _block(ctx: Context, id: str) -> str:
+    """The id of a standing record: only those contradict each other."""
+    found = existing(ctx, id, "beside")
+    if kind_of(ctx, found) != "block":
+        raise invalid("beside", f"{found} is no standing record", "Leave it out: nothing contradicts it.")
+    return found
 
 
 def _take_back(ctx: Context, args: Remember, old: str, by: str) -> None:

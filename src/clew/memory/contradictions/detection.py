@@ -196,7 +196,7 @@ def _compare(one: Assertion, other: Assertion) -> Found | None:
         return None
     found = _exact_conflict(one, other) or _plain_conflict(one, other)
     # Asked last, because hardly a pair gets here.
-    return None if found is None or _succeeds(one.block, other.block) else found
+    return None if found is None or _is_settled(one.block, other.block) else found
 
 
 def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:
@@ -219,9 +219,10 @@ def _scopes_meet(first: str, second: str) -> bool:
     return "global" in (first, second) or first == second
 
 
-def _succeeds(one: Block, other: Block) -> bool:
-    """A decision that names the other as superseded is its successor, not its opponent."""
-    return other.id in one.replaces or one.id in other.replaces
+def _is_settled(one: Block, other: Block) -> bool:
+    """A decision that names the other as superseded is its successor, not its opponent; or its author said that both
+    hold."""
+    return other.id in (*one.replaces, *one.beside) or one.id in (*other.replaces, *other.beside)
 
 
 def objects(block: Block) -> tuple[str, ...]:

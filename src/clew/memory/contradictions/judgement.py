@@ -21,6 +21,7 @@ from clew.memory.contradictions.meanings import Alignment, align, refuses_a_riva
 from clew.memory.contradictions.observations import features, slot_fillers
 from clew.memory.contradictions.sentences import Sentence, arguable, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
+from clew.memory.contradictions.tenses import is_dated
 from clew.memory.contradictions.word_groups import vocabulary
 
 PLACE = Path(__file__).with_name("weights.json")
@@ -163,8 +164,14 @@ def _judged(one: str, other: str) -> Clash | None:
     if probability < held.may:
         return None
     kind, reason = _reason(both, seen)
-    sure = probability >= (held.ruled if both.rule else held.sure) and closely(one, other)
+    sure = probability >= (held.ruled if both.rule else held.sure) and closely(one, other) and _of_one_time(both)
     return Clash(kind, reason, round(probability, 2), sure) if kind else None
+
+
+def _of_one_time(both: Pair) -> bool:
+    """Whether both tell of now, or both of a time that is over."""
+    a, b = both.a, both.b
+    return a.past == b.past and is_dated(a.words) == is_dated(b.words)
 
 
 def _reason(both: Pair, seen: dict[str, float]) -> tuple[str, str]:

@@ -33,6 +33,15 @@ def step_id(agent: Caller, path: str = "s:0") -> str:
     return str(agent("open", id=path)["id"])
 
 
+def test_a_named_step_is_that_of_the_only_open_task(clew: Clew, agent: Caller) -> None:
+    other = connected(clew, "codex", "two")
+    assert "task: you have not started" in other.error("close", proof=RAN)["message"], "no step, no task: not meant"
+    assert told(other, "close", step="s:0", proof=RAN).startswith("TASK-001 s:0 closed 1/2")
+    agent("start", title="Another", steps=["one"])
+    third = connected(clew, "gemini", "three")
+    assert "task: you have not started" in third.error("close", step="s:1", unproven="prose")["message"]
+
+
 IDLE = ["true", ":", "echo 12 passed", "exit 0", "cd src && true", "sh -c 'exit 0'", "/bin/true", "sudo true"]
 
 

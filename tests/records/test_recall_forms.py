@@ -185,3 +185,31 @@ def test_a_step_says_how_far_it_is_proven_now(keeper: Caller) -> None:
     (root / "reader.py").write_text("x = 2 + 3\n")
     assert keeper.lines("recall", **ask)[0].startswith("STEP-00000001 (step, done, seen, stale, today): ")
     assert any(line.startswith("TASK-001 (task, TODO 1/2") for line in keeper.lines("recall", query="task Read"))
+
+
+def test_stale_proofs_of_the_task_that_ended_last_are_told_where_work_begins(keeper: Caller) -> None:
+    root = keeper.clew.settings.project_root
+    (root / "reader.py").write_text("x = 1\n")
+    for title in ("Read", "Write"):
+        keeper("start", title=title, steps=["parser; test: make test"])
+        task = "TASK-001" if title == "Read" else "TASK-002"
+        prove(keeper.clew, task, "s:0", **covering(take_snapshot(root, ["reader.py"])))
+        keeper("close", task=task, step="s:0")
+    assert not any("stale" in line for line in keeper.lines("resume"))
+    (root / "reader.py").write_text("x = 2 + 3\n")
+    told = [line for line in keeper.lines("resume") if "stale" in line]
+    assert len(told) == 1 and told[0].strip().startswith("TASK-002 1 step: 1 stale (s:0); "), told
+    assert "prove --task TASK-002 --again --stale" in told[0]
+
+
+def test_what_is_only_proposed_has_replaced_nothing(keeper: Caller) -> None:
+    first = keeper("remember", text="Ties of words are broken by length", kind="decision", why="Simple.")
+    held = keeper("remember", text="Ties of words are broken by alphabet", kind="decision", replaces=first["id"])
+    other = connected(keeper.clew, "codex", "two")
+    wish = other("remember", text="Ties of words are broken by first use", kind="decision", replaces=held["id"])
+    assert (held["state"], wish["state"]) == ("kept", "proposed")
+    found = {hit["_id"]: hit for hit in keeper("recall", query="ties of words broken by length")["results"]}
+    assert [old["_id"] for old in found[held["id"]]["replaces"]] == [first["id"]]
+    assert "replaces" not in found.get(wish["id"], {})
+    lines = keeper.lines("recall", query="ties of words broken by length")
+    assert lines[0].startswith(held["id"]), "what holds stands above what is only proposed"

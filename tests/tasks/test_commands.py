@@ -69,3 +69,8 @@ def test_commands_are_told_from_sentences() -> None:
 def test_one_command_in_two_forms() -> None:
     assert same_command("- CMD:  pytest   -q", "`pytest -q`")
     assert not same_command("pytest -q", "pytest")
+    assert same_command("/opt/venv/bin/python3.11 -m pytest -q", "python -m pytest -q")
+    assert same_command(".venv/bin/pytest -q", "pytest -q")
+    assert not same_command("fake/pytest -q", "pytest -q")
+    assert not same_command("python -m pytest -q", "python -m pytest -q tests")
+    assert not same_command("bin/check all", "bin/check")

@@ -58,11 +58,15 @@ def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[i
 
 
 def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, int]:
-    """For each of these slots, the end of its chain of replacements: the record that holds today."""
+    """For each of these slots, the end of its chain of replacements: the record that holds today.
+
+    What is only proposed in the place of another has not taken it.
+    """
     after: dict[int, int] = {}
-    frontier = outdated
+    frontier, waiting = outdated, corpus.statuses.get("proposed", -1)
     for _ in range(MOST_REPLACED):
-        found = {start: slot for start, relation, slot in _neighbours(ctx, corpus, frontier) if relation in SUCCEEDED}
+        near = [item for item in _neighbours(ctx, corpus, frontier) if corpus.status[item[2]] != waiting]
+        found = {start: slot for start, relation, slot in near if relation in SUCCEEDED}
         found = {start: slot for start, slot in found.items() if start not in after and slot != start}
         if not found:
             break

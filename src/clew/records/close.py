@@ -71,7 +71,7 @@ ProofGiven = Annotated[
 class Close(Input):
     synonyms: ClassVar[dict[str, str]] = {"step_id": "step", "path": "step", "reason": "unproven", "evidence": "proof"}
 
-    step: Annotated[Name | None, Field(description="s:1 or STEP-...; default: your first open step.")] = None
+    step: Annotated[Name | None, Field(description="s:0 or STEP-...; default: your first open step.")] = None
     proof: ProofGiven | None = None
     unproven: Annotated[Prose | None, Field(description="Why it closes without proof; stays listed.")] = None
     note: Annotated[Prose | None, Field(description="What to know about it later.")] = None
@@ -179,6 +179,10 @@ def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
     if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
         found = find_step(ctx, args.step.strip().upper())
         named = found.task if found is not None else None
+    if named is None and args.step is not None:
+        # A step that is named can only be meant of the one task there is.
+        left = open_tasks(ctx, 2)
+        named = left[0].id if len(left) == 1 else None
     if named is None:
         raise _no_task(ctx, args)
     task = work_by_id(ctx, named.strip().upper())

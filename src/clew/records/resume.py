@@ -363,23 +363,32 @@ def _unproven(ctx: Context, plan: Work | None) -> Section:
     tasks: dict[str, list[tuple[Step, Proof]]] = {}
     for step, proof in found:
         tasks.setdefault(step.task, []).append((step, proof))
-    entries = [BriefLine("unproven task", task, _doubted(steps), rank=1.0) for task, steps in tasks.items()]
+    entries = [
+        BriefLine("unproven task", task, _doubted(steps) + _repeated(task, steps), rank=1.0)
+        for task, steps in tasks.items()
+    ]
     left = max(0, len(entries) - MOST_UNPROVEN)
     return Section("unproven", tuple(entries[:MOST_UNPROVEN]), unread=left, unread_kind="unproven task")
 
 
 def _doubted(found: list[tuple[Step, Proof]]) -> str:
     """Such as `3 steps: 2 claimed (s:0, s:2); s:1 writer unproven: no compiler here`."""
-    claimed = [step.path for step, proof in found if proof.state == CLAIMED]
+    counted = {state: [step.path for step, proof in found if proof.state == state] for state in (CLAIMED, STALE)}
     named = [
         f"{step.path} {shorten(one_line(step.title), 40)} {proof.state}"
         + (f": {shorten(one_line(proof.reason), 40)}" if proof.reason else "")
         for step, proof in found
-        if proof.state != CLAIMED
+        if proof.state not in counted
     ]
-    told = [f"{len(claimed)} claimed ({paths_told(claimed)})"] if claimed else []
+    told = [f"{len(paths)} {state} ({paths_told(paths)})" for state, paths in counted.items() if paths]
     more = [f"and {len(named) - 3} more"] if len(named) > 3 else []
     return f"{len(found)} step{'s' * (len(found) != 1)}: {'; '.join([*told, *named[:3], *more])}"
+
+
+def _repeated(task: str, found: list[tuple[Step, Proof]]) -> str:
+    """The command that runs again what was seen to pass before files changed."""
+    stale = any(proof.state == STALE for _, proof in found)
+    return f"; {clew_command(f'prove --task {task} --again --stale')}" if stale else ""
 
 
 def _open_anywhere(ctx: Context, records: Records) -> tuple[BriefLine, ...]:

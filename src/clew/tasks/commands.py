@@ -136,8 +136,17 @@ def claims_failure(text: str) -> bool:
 
 
 def same_command(first: str, second: str) -> bool:
-    """Whether two lines name one command, whatever marks and spaces stand around it."""
-    return _bare_command(first) == _bare_command(second)
+    """Whether two lines name one command, whatever marks and spaces stand around it, and wherever its program is
+    installed: `.venv/bin/python3 -m pytest` is `python -m pytest`."""
+    return _anywhere(_bare_command(first)) == _anywhere(_bare_command(second))
+
+
+_INSTALLED = re.compile(r"^(?:\S*/)?(?:bin|Scripts)/(?=[\w.+-]+(?:\s|$))")
+_PYTHON = re.compile(r"^python3?(?:\.\d+)?(?=\s)")
+
+
+def _anywhere(command: str) -> str:
+    return _PYTHON.sub("python", _INSTALLED.sub("", command))
 
 
 def _bare_command(line: str) -> str:

@@ -236,11 +236,17 @@ def stale_evidence(ctx: Context, ids: Sequence[str] | None = None) -> dict[str, 
 def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
     """Done steps of the tasks that ended last which nobody has proven, newest task first.
 
-    That files changed after a task was finished is the usual course of work, so stale proofs are not among them.
+    That files changed after a task was finished is the usual course of work; so stale proofs are told of the newest
+    only, on which one most likely goes on working.
     """
-    steps = done_steps(ctx, [task.id for task in finished_tasks(ctx, RECENT)])
+    tasks = [task.id for task in finished_tasks(ctx, RECENT)]
+    steps = done_steps(ctx, tasks)
     states = proof_states(ctx, steps)
-    return [(step, states[step.id]) for step in steps if states[step.id].state in DOUBTED]
+    return [
+        (step, states[step.id])
+        for step in steps
+        if states[step.id].state in DOUBTED or (step.task == tasks[0] and states[step.id].state == STALE)
+    ]
 
 
 def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: ProjectFiles) -> Proof:

@@ -101,7 +101,7 @@ def retract(
 
 def close(
     ctx: typer.Context,
-    step: Annotated[str | None, typer.Argument(help="s:1 or STEP-...; default: your first open step.")] = None,
+    step: Annotated[str | None, typer.Argument(help="s:0 or STEP-...; default: your first open step.")] = None,
     proof: Annotated[str | None, typer.Option("--proof", help="Receipt id of clew prove, or what was run.")] = None,
     unproven: Annotated[str | None, typer.Option("--unproven", help="Why it closes without proof.")] = None,
     note: Annotated[str | None, typer.Option("--note", help="What to know about it later.")] = None,

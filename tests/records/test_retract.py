@@ -259,3 +259,21 @@ def test_the_text_is_short_whatever_rests_on_it(call: Caller) -> None:
     text = call.answer("retract", id="CARD-1", why="Because " * 100).text
     assert len(text) <= 400, len(text)
     assert "rested on it (40): " in text and text.startswith("retracted CARD-1 (card): Because")
+
+
+def test_what_was_taken_back_takes_no_place(clew: Clew) -> None:
+    agent = connected(clew, "coder", "one")
+    texts = ("Ties are broken by length", "Words are split at blanks", "Numbers count as words")
+    first, second, third = (agent("remember", text=text, kind="rule")["id"] for text in texts)
+    agent("retract", id=first, why="Nobody wants it", replaced_by=second)
+    refused = agent.answer("retract", id=third, why="The same", replaced_by=first)
+    assert not refused.ok and f"{first} is superseded itself" in refused.envelope["error"]["message"]
+    assert agent("open", id=third)["status"] == "active", "and nothing happened"
+    run_suggestions(clew, refused, agent.session)
+    assert f"superseded -> {second}" in "\n".join(agent.lines("open", id=third))
+    agent("retract", id=second, why="Nor that")
+    fourth = agent("remember", text="Dashes separate words", kind="rule")["id"]
+    refused = agent.answer("retract", id=fourth, why="No", replaced_by=second)
+    assert not refused.ok and f"{second} is retracted itself" in refused.envelope["error"]["message"]
+    run_suggestions(clew, refused, agent.session)
+    assert agent("open", id=fourth)["status"] == "retracted"

@@ -85,7 +85,7 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
         id = step_named(reading, id) or id
     said = retraction(ctx, id, args.why, args.replaced_by)
     with writing_about(ctx, id) as bound:
-        _check_holds(bound, said.replaced_by)
+        _check_holds(bound, id, said)
         resting = links_of(bound, id, MOST_RESTING).resting()
         kind, done = retract_within(bound, id, said)
         fallen = retracted_among(bound, resting)
@@ -147,17 +147,38 @@ def _checked(ctx: Context, id: str, said: Retraction) -> str:
     return kind
 
 
-def _check_holds(ctx: Context, id: str | None) -> None:
-    """Refuse a successor that is only proposed: until somebody approves it, nothing would hold at all."""
-    row = item_named(ctx.tx, ctx.workspace, id) if id is not None else None
-    if row is not None and row["status"] == "proposed":
+GONE = frozenset({"retracted", "superseded", "revoked", "rejected", "disowned"})
+"""Statuses of what no longer holds, whatever its kind."""
+
+
+def _check_holds(ctx: Context, id: str, said: Retraction) -> None:
+    """Refuse a successor that does not hold itself: then nothing would."""
+    instead = said.replaced_by
+    row = item_named(ctx.tx, ctx.workspace, instead) if instead is not None else None
+    if row is None or instead is None:
+        return
+    if row["status"] == "proposed":
         raise ClewError(
             "CONFLICT",
-            f"replaced_by: {id} is only proposed, and waits for a person",
-            f"A person approves it by `clew approve {id}`, which replaces the old record too; or retract without"
+            f"replaced_by: {instead} is only proposed, and waits for a person",
+            f"A person approves it by `clew approve {instead}`, which replaces the old record too; or retract without"
             " replaced_by.",
-            suggestions=[suggest("open", "Shows what waits, and why.", "high", id=id)],
+            suggestions=[suggest("open", "Shows what waits, and why.", "high", id=instead)],
         )
+    if row["status"] in GONE:
+        raise _gone(ctx, id, said, instead, row["status"])
+
+
+def _gone(ctx: Context, id: str, said: Retraction, instead: str, status: str) -> ClewError:
+    ended = retracted_among(ctx, [instead]).get(instead)
+    heir = {"replaced_by": ended.replaced_by} if ended is not None and ended.replaced_by not in (None, id) else {}
+    way = f"Name {heir['replaced_by']}, which holds in its place" if heir else "Name what holds, or leave it out"
+    return ClewError(
+        "CONFLICT",
+        f"replaced_by: {instead} is {status} itself",
+        f"{way}.",
+        suggestions=[suggest("retract", f"{way}.", "high", id=id, why=said.why, **heir)],
+    )
 
 
 def _is_there(ctx: Context, id: str) -> bool:

@@ -50,6 +50,20 @@ def test_a_byte_order_mark_and_other_line_ends_are_read_and_stay(client: MindMem
     }
 
 
+def test_a_broken_state_file_is_mended_with_what_it_said_before(client: MindMem) -> None:
+    """Until then nothing is applied; mending it by `governance` loses neither the settings nor the keys of others."""
+    client("governance", per_day=9)
+    (client.root / STATE_FILE).write_text('{"governance_mode": "enforce", ', encoding="utf-8")
+    assert client("scan")["checks"]["governance_mode"] == "detect_only"
+    client("governance", mode="enforce")
+    after = json.loads((client.root / STATE_FILE).read_bytes().decode("utf-8-sig"))
+    assert (after["governance_mode"], after["proposal_budget"]["per_day"]) == ("enforce", 9)
+    assert {name: after[name] for name in ("kpi", "counters", "rate_limit")} == {
+        name: STATE[name] for name in ("kpi", "counters", "rate_limit")
+    }
+    assert client("scan")["checks"]["governance_mode"] == "enforce"
+
+
 def test_enforce_applies_nothing_by_itself_where_the_state_file_says_so(client: MindMem) -> None:
     """Mind-Mem writes auto_apply_low_risk: false into every state file, and its enforce applies nothing by itself."""
     assert STATE["auto_apply_low_risk"] is False

@@ -118,6 +118,18 @@ def test_the_author_says_that_both_hold(agent: Caller) -> None:
     assert not any(waits["proposal"] in line for line in agent.lines("resume")), "what waited waits no more"
 
 
+def test_beside_a_sure_contradiction_doubtful_ones_are_not_told(agent: Caller) -> None:
+    past = "Formerly dogs were not allowed in the hotel restaurant"
+    agent("remember", text=past, kind="fact")
+    new = {"text": "Dogs are allowed in the hotel restaurant", "kind": "rule"}
+    assert any(line.startswith("may contradict F-1") for line in agent.lines("remember", **new))
+    agent("retract", id="R-1", why="To be said again")
+    agent("remember", text=DOGS, kind="rule")
+    answer = agent.answer("remember", **new)
+    assert "contradicts R-2" in answer.text and "may contradict" not in answer.text
+    assert [item["id"] for item in answer.envelope["result"]["may_contradict"]] == ["F-1"], "the whole answer has both"
+
+
 def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:
     rule = agent("remember", text=DOGS, kind="rule")
     other = connected(clew, "codex", "two")

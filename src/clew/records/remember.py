@@ -113,7 +113,9 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
     for name, word in _TOLD.items():
-        lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result.get(name, [])[:SHOWN]]
+        # Beside one that is sure, those that only may be would hide it.
+        told = [] if name == "may_contradict" and result["contradicts"] else result.get(name, [])
+        lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in told[:SHOWN]]
     if result["state"] == "proposed" and result["contradicts"]:
         lines.append(_ways_on(result, [item["id"] for item in result["contradicts"][:SHOWN]]))
     lines += [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]

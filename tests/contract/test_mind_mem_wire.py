@@ -223,6 +223,7 @@ def test_what_is_active_already_is_not_proposed_again(client: MindMem) -> None:
 
 
 def test_similar_blocks_are_found_by_what_they_say_too(client: MindMem) -> None:
+    client("recall", query="PostgreSQL billing")  # which brings the two up together
     found = client("find_similar", block_id="D-20260801-001")
     assert found["source"] == "D-20260801-001"
     assert "T-20260801-001" in found["similar"]

@@ -242,10 +242,11 @@ def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
     tasks = [task.id for task in finished_tasks(ctx, RECENT)]
     steps = done_steps(ctx, tasks)
     states = proof_states(ctx, steps)
+    found = [(step, states[step.id]) for step in steps]
     return [
-        (step, states[step.id])
-        for step in steps
-        if states[step.id].state in DOUBTED or (step.task == tasks[0] and states[step.id].state == STALE)
+        (step, proof)
+        for step, proof in found
+        if proof.state in DOUBTED or (proof.state == STALE and step.task == tasks[0])
     ]
 
 

@@ -6,6 +6,7 @@ the keys it does not know, and keeps them whenever it writes the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -61,22 +62,27 @@ def load(ctx: Context) -> LoadedPolicy:
     if not text:
         return LoadedPolicy(Governance())
     try:
-        return LoadedPolicy(_parsed(text))
+        return LoadedPolicy(Governance.model_validate(orjson.loads(text)))
     except (orjson.JSONDecodeError, ValidationError) as problem:
         safe = _last_readable(ctx).model_copy(update={"governance_mode": "detect_only"})
         return LoadedPolicy(safe, f"{STATE_FILE}: {_describe(problem)}")
 
 
-def _parsed(text: str) -> Governance:
-    return Governance.model_validate(orjson.loads(text))
-
-
 def _last_readable(ctx: Context) -> Governance:
     """The settings before the file was broken, so that mending it by `governance` does not set them all back."""
-    for text in plain_files.versions(ctx, STATE_FILE):
-        with suppress(orjson.JSONDecodeError, ValidationError):
-            return _parsed(text)
+    for found in _objects(plain_files.versions(ctx, STATE_FILE)):
+        with suppress(ValidationError):
+            return Governance.model_validate(found)
     return Governance()
+
+
+def _objects(texts: list[str]) -> Iterator[dict[str, Any]]:
+    """Of some texts those that are JSON objects, in their order."""
+    for text in texts:
+        with suppress(orjson.JSONDecodeError):
+            found = orjson.loads(text)
+            if isinstance(found, dict):
+                yield found
 
 
 def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
@@ -99,18 +105,14 @@ def save(ctx: Context, governance: Governance) -> None:
 def _existing(ctx: Context) -> dict[str, Any]:
     """The file's keys; of a file that is no JSON object, those that it had when it last was one."""
     texts = plain_files.versions(ctx, STATE_FILE)
-    for text in texts:
-        with suppress(orjson.JSONDecodeError):
-            found = orjson.loads(text)
-            if isinstance(found, dict):
-                return found
-    if texts:
+    found = next(_objects(texts), None)
+    if found is None and texts:
         raise ClewError(
             "CONFLICT",
             f"{STATE_FILE} is no JSON object and never was one here, so its other keys would be lost",
             f"Mend {STATE_FILE} first.",
         )
-    return {}
+    return found or {}
 
 
 def default_state_text() -> str:

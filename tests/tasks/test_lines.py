@@ -199,6 +199,67 @@ def test_a_reader_does_not_move_the_base_of_the_delta(daily: Caller) -> None:
         assert daily("tasks_snapshot", delta=True, read_only=True)["delta"]["notes"]["count"] == 1
 
 
+def note_many(call: Caller, count: int) -> None:
+    for number in range(count):
+        call("notes_commit", content=f"note {number} " + "words " * 20, target="TASK-001")
+
+
+@pytest.mark.parametrize("limit", [60, 400, 900])
+def test_what_a_budget_cut_of_the_delta_is_told_by_the_call_that_mends_it(daily: Caller, limit: int) -> None:
+    start(daily), daily.lines("tasks_snapshot", delta=True)
+    note_many(daily, 3)
+    lines = daily.lines("tasks_snapshot", delta=True, max_chars=limit)
+    assert len(lines) <= 5 and sum(line.startswith("REFERENCE:") for line in lines) < 3
+    rest = next(line for line in lines if line.startswith("WARNING: BUDGET_")).partition(" | fix: ")[2]
+    told = paste(daily, rest).lines
+    assert [line.split(" | ")[1].split()[1] for line in told if line.startswith("REFERENCE:")] == ["2", "1", "0"]
+    assert not any(line.startswith("REFERENCE:") for line in daily.lines("tasks_snapshot", delta=True))
+
+
+def test_a_cut_delta_stays_new_until_it_is_told_whole(daily: Caller) -> None:
+    start(daily), daily("tasks_snapshot", delta=True)
+    note_many(daily, 3)
+    for _ in range(2):
+        assert "delta" not in daily("tasks_snapshot", delta=True, max_chars=300)
+    envelope = daily.answer("tasks_snapshot", delta=True, max_chars=300).envelope
+    first = envelope["suggestions"][0]
+    assert first["params"]["delta"] and "read_only" not in first["params"] and "stays new" in first["reason"]
+    assert daily(first["target"], **first["params"])["delta"]["notes"]["count"] == 3
+    assert daily("tasks_snapshot", delta=True)["delta"]["notes"]["count"] == 0
+
+
+def test_a_delta_that_is_whole_moves_its_mark_though_other_parts_were_cut(daily: Caller) -> None:
+    start(daily), daily("tasks_snapshot", delta=True)
+    for number in range(6):
+        daily("think_card", card={"type": "note", "title": f"Card {number}", "text": "because " * 90}, step="focus")
+    daily("tasks_snapshot", delta=True, delta_limit=50)
+    note_many(daily, 2)
+    shown = daily("tasks_snapshot", delta=True, max_chars=6_000, fmt="json")
+    assert shown["budget"]["truncated"] and shown["delta"]["notes"]["count"] == 2
+    assert daily("tasks_snapshot", delta=True)["delta"]["notes"]["count"] == 0
+
+
+def test_news_beyond_the_limit_of_the_delta_stay_new_and_the_answer_says_so(daily: Caller) -> None:
+    start(daily), daily("tasks_snapshot", delta=True)
+    note_many(daily, 7)
+    lines = daily.lines("tasks_snapshot", delta=True)
+    assert sum(line.startswith("REFERENCE:") for line in lines) == 5
+    assert "DELTA_LIMITED 2 of 7 new items" in lines[-1]
+    envelope = daily.answer("tasks_snapshot", delta=True).envelope
+    first = envelope["suggestions"][0]
+    assert daily(first["target"], **first["params"])["delta"]["notes"]["count"] == 7
+    assert daily("tasks_snapshot", delta=True)["delta"]["notes"]["count"] == 0
+
+
+def test_with_the_largest_limit_the_mark_of_the_delta_moves_on(daily: Caller) -> None:
+    start(daily), daily("tasks_snapshot", delta=True)
+    for number in range(52):
+        daily("notes_commit", content=f"note {number}", target="TASK-001")
+    notes = daily("tasks_snapshot", delta=True, delta_limit=50)["delta"]["notes"]
+    assert (notes["count"], notes["dropped"]) == (50, 2)
+    assert daily("tasks_snapshot", delta=True)["delta"]["notes"]["count"] == 0
+
+
 def test_the_pack_stays_while_nothing_changes(daily: Caller) -> None:
     start(daily)
     first = segment(daily.lines("tasks_snapshot")[0], "pack=")

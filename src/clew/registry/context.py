@@ -31,6 +31,8 @@ class Remarks:
         self.resources: list[str] = []
         """Addresses of what may help now; a face that can link to them does."""
         self.after: list[Callable[[], None]] = []
+        self.shown: list[Callable[[Json, bool], None]] = []
+        """Called with the result as its budget has left it, and whether it is told in lines."""
         self.call: tuple[str, Json] | None = None
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
         # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
@@ -95,6 +97,10 @@ class Context:
     def after_commit(self, action: Callable[[], None]) -> None:
         """Run once the transaction is durable, outside of it: files, notices, caches."""
         self.remarks.after.append(action)
+
+    def when_shown(self, action: Callable[[Json, bool], None]) -> None:
+        """Run once it is known what the caller gets to see, for what depends on that. For operations with a budget."""
+        self.remarks.shown.append(action)
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         if self._progress is not None:

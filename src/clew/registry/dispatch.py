@@ -230,6 +230,8 @@ class Dispatcher:
         shown, fitted = budget_fit.bounded(result, budget, given, budget.default_for(call.connection.toolset))
         if fitted is not None:
             call.remarks.warnings.extend(budget_fit.budget_warnings(fitted))
+        for action in call.remarks.shown:
+            action(shown, _in_lines(operation, call))
         self._suggest_the_rest(call, operation, shown, result if fitted and fitted.truncated else None)
         return shown
 

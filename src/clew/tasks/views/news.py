@@ -188,9 +188,11 @@ def baseline(ctx: Context, target: str) -> int | None:
 
 
 def move_baseline(ctx: Context, target: str, seq: int) -> None:
+    """Everything up to `seq` was told. Of two callers at once the one who saw more decides."""
     ctx.tx.run(
         "INSERT INTO portal_cursor (workspace, tool, target, seq) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq",
+        " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq"
+        " WHERE excluded.seq > portal_cursor.seq",
         ctx.workspace,
         TOOL,
         target,
@@ -210,9 +212,21 @@ class Since:
     decisions: list[Json]
     evidence: list[Json]
 
+    @property
+    def count(self) -> int:
+        """How many are shown."""
+        return sum(min(len(items), self.limit) for items in self._kinds().values())
+
+    @property
+    def dropped(self) -> int:
+        """How many the limit leaves out."""
+        return sum(map(len, self._kinds().values())) - self.count
+
+    def _kinds(self) -> dict[str, list[Json]]:
+        return {name: getattr(self, name) for name in ("notes", "cards", "decisions", "evidence")}
+
     def to_json(self) -> Json:
-        kinds = ("notes", "cards", "decisions", "evidence")
-        sections = {name: self._section(getattr(self, name)) for name in kinds}
+        sections = {name: self._section(items) for name, items in self._kinds().items()}
         return {"mode": "since_last", "since_seq": self.since, "until_seq": self.until, **sections}
 
     def _section(self, items: Sequence[Json]) -> Json:

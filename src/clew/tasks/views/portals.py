@@ -12,9 +12,11 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import suggest
+from clew.registry.budget import size
 from clew.registry.context import Context
+from clew.registry.envelope import is_cut
 from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
-from clew.registry.suggestions import PartBudget, bounded_part
+from clew.registry.suggestions import PartBudget, bounded_part, with_room
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import CHECKPOINTS, Step, select_step, step_ref, steps_of, subtree
@@ -31,7 +33,7 @@ from clew.tasks.views.cuts import (
     SUPER_BUDGET,
 )
 from clew.tasks.views.material import FULL, Cursors, ViewName, limits_for
-from clew.tasks.views.news import baseline, move_baseline, since_of
+from clew.tasks.views.news import Since, baseline, move_baseline, since_of
 from clew.tasks.views.sections import render
 from clew.tasks.views.standing import (
     DIFF_LIMIT,
@@ -44,9 +46,11 @@ from clew.tasks.views.standing import (
     requested,
     standing_of,
 )
-from clew.tasks.views.state_line import resume_lines
+from clew.tasks.views.state_line import news_named, resume_lines
 
 MOST = 50
+MOST_NEWS = 50
+"""Most items of each kind in a delta; with this limit its mark moves even when there are more, which are counted."""
 Count = Annotated[int, Field(ge=0, le=200)]
 """Most items of a section."""
 Few = Annotated[int, Field(ge=0, le=100)]
@@ -193,7 +197,7 @@ def _restoration(work: Work, previous: str | None) -> Restored | None:
 
 class TasksSnapshot(ResumeLimits):
     delta: Annotated[bool | None, Field(description="Show what was noted and thought since the last delta.")] = None
-    delta_limit: Annotated[int, Field(ge=1, le=50, description="Most items of each kind in the delta.")] = 5
+    delta_limit: Annotated[int, Field(ge=1, le=MOST_NEWS, description="Most items of each kind in the delta.")] = 5
     refs: Annotated[bool, Field(description="Name a few ids to open.")] = False
 
 
@@ -218,17 +222,18 @@ def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> Json:
         # Most snapshots change nothing: then the read transaction is enough and no lock is taken.
         settled = standing.focus == standing.work.id and not mindpack.differs(stored, meta) and not args.delta
         if args.read_only or settled:
-            return _answer(reading, replace(standing, pack=stored.ref if stored else None), args)
+            standing = _with_news(reading, replace(standing, pack=stored.ref if stored else None), args)
+            return _answer(reading, standing)
     with ctx.writing() as writing:
         work = target_work(writing, args)
         restored = _restoration(work, set_focus(writing, work.id))
         standing = replace(_snapshot(writing, args), restored=restored)
         renewed = mindpack.renew(writing, mindpack.meta_of(writing, standing))
-        # The answer before the baseline moves: it shows what is new since the baseline.
-        answer = _answer(writing, replace(standing, pack=renewed.ref), args)
-        if args.delta:
-            move_baseline(writing, work.id, writing.ws.seq)
-        return answer
+        standing = _with_news(writing, replace(standing, pack=renewed.ref), args)
+        answer = _answer(writing, standing)
+    if standing.since is not None:
+        _move_when_told(ctx, work.id, standing.since, answer)
+    return answer
 
 
 def _snapshot(ctx: Context, args: TasksSnapshot) -> Standing:
@@ -238,12 +243,42 @@ def _snapshot(ctx: Context, args: TasksSnapshot) -> Standing:
     return replace(standing, names_refs=args.refs)
 
 
-def _answer(ctx: Context, standing: Standing, args: TasksSnapshot) -> Json:
-    if args.delta:
-        last = baseline(ctx, standing.work.id)
-        standing = replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
+def _with_news(ctx: Context, standing: Standing, args: TasksSnapshot) -> Standing:
+    if not args.delta:
+        return standing
+    last = baseline(ctx, standing.work.id)
+    return replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
+
+
+def _answer(ctx: Context, standing: Standing) -> Json:
     _suggest_next(ctx, standing)
     return render(standing, sections.RESUME_SUPER)
+
+
+def _move_when_told(ctx: Context, target: str, since: Since, whole: Json) -> None:
+    """Move the mark of the delta when the caller has seen all that is new. What was cut stays new, and that is said."""
+
+    def shown(result: Json, in_lines: bool) -> None:
+        told = result.get("delta") == whole["delta"] and (not in_lines or news_named(result) == since.count)
+        if told and (not since.dropped or since.limit == MOST_NEWS):
+            with ctx.writing() as writing:
+                move_baseline(writing, target, since.until)
+        else:
+            _offer_news(ctx, since, whole, is_cut(result))
+
+    ctx.when_shown(shown)
+
+
+def _offer_news(ctx: Context, since: Since, whole: Json, by_budget: bool) -> None:
+    """The call that tells all that is new. Unlike other calls for more it may write, for it has to move the mark."""
+    all_of_it = replace(since, limit=MOST_NEWS if since.dropped else since.limit)
+    own = {**(ctx.remarks.call[1] if ctx.remarks.call else {}), "delta": True, "delta_limit": all_of_it.limit}
+    room = size({**whole, "delta": all_of_it.to_json()})
+    reason = "Tells all that is new. Until then it stays new."
+    ctx.remarks.suggestions.insert(0, with_room("tasks_snapshot", room, own, reason))
+    if not by_budget:  # which has a warning of its own, that names the same call
+        message = f"{since.dropped} of {since.dropped + since.count} new items were left out, so all of them stay new"
+        ctx.warn("DELTA_LIMITED", message, f"Give a larger delta_limit, at most {MOST_NEWS}.")
 
 
 def _suggest_next(ctx: Context, standing: Standing) -> None:

@@ -14,7 +14,6 @@ from clew.tasks.views.cuts import trimmed_sections
 
 OPEN_CHARS = 8000
 MOST_TRIMMED = 3
-MOST_DELTA = 4
 MOST_TRUNCATED = 3
 """Most lines between the state line and the warning in an answer that a budget cut."""
 PURPOSE, DO, MESSAGE, SUMMARY = 48, 56, 60, 140
@@ -231,11 +230,20 @@ def _references(result: Json, default_workspace: str) -> list[str]:
         first = (_capsule(result).get("target") or {}).get("id") or ref_of(result)
     else:
         return []
-    if result.get("budget", {}).get("truncated"):
-        found = found[:1]  # to leave room for the warning
+    found = found[: _most_references(result)]
     lines = [f"REFERENCE: {label} {id}" + (f" | {summary}" if summary else "") for label, id, summary in found]
     jump = {"id": first, "max_chars": OPEN_CHARS, **_workspace(result)}
     return [*lines, command("open", jump, default_workspace)]
+
+
+def _most_references(result: Json) -> int | None:
+    """One where a budget has cut the answer, to leave room for its warning."""
+    return 1 if result.get("budget", {}).get("truncated") else None
+
+
+def news_named(result: Json) -> int:
+    """How many of the new things of a delta the lines name."""
+    return len(_new_references(result.get("delta") or {})[: _most_references(result)])
 
 
 def _new_references(delta: Json) -> list[tuple[str, str, str]]:
@@ -243,7 +251,7 @@ def _new_references(delta: Json) -> list[tuple[str, str, str]]:
     for name, label in (("decisions", "DECISION"), ("evidence", "EVIDENCE"), ("cards", "CARD"), ("notes", "NOTE")):
         for item in (delta.get(name) or {}).get("items", []):
             found.append((label, item.get("id") or item["ref"], free(item["summary"], SUMMARY)))
-    return found[:MOST_DELTA]
+    return found
 
 
 def _shown_references(result: Json) -> list[tuple[str, str, str]]:

@@ -269,6 +269,36 @@ def test_a_guard_that_informs_does_so_once_in_a_session(hook: Hooked, clew: Clew
     assert Hooked(clew, "s-2").about_to(paths=[outside], text="x")["decision"] == ""
 
 
+def test_remarks_of_guards_that_found_no_room_are_made_at_the_next_deed(hook: Hooked, clew: Clew) -> None:
+    long = "Файлы этого каталога создаются скриптом. " * 4
+    own, rules = agent(clew), []
+    for number in range(2):
+        check = {"paths": ["src/"], "action": "inform", "message": f"{number} {long}"}
+        rules.append(own("remember", text=f"Rule {number} of the folder src", kind="rule", guard=check)["id"])
+        person(clew)("guard_approve", id=rules[-1])
+    said = [hook.about_to(paths=[f"src/{name}.py"], text="x")["say"] for name in "abc"]
+    assert [[rule for rule in rules if f"{rule} (check" in text] for text in said] in (
+        [[a], [b], []] for a, b in (rules, rules[::-1])
+    )
+    assert all(len(text.encode()) <= 150 * 3 for text in said)
+    assert "Файлы этого каталога" in said[0] and "Файлы этого каталога" in said[1]
+
+
+def test_records_that_found_no_room_at_a_prompt_are_not_noted_as_told(hook: Hooked, clew: Clew, task: str) -> None:
+    hook.start()
+    own, words = agent(clew), "retry queue exponential backoff "
+    for number in range(3):
+        own("remember", text=f"{words}{'очередь повторов ' * 12} {number}", kind="fact", title=f"{words}{number}")
+    told: list[str] = []
+    for _ in range(5):
+        said = hook.ask("Why does the retry queue use exponential backoff?")
+        assert len(said.encode()) <= 300 * 3
+        told += [line.split()[0] for line in said.splitlines() if line.startswith(("D-", "F-"))]
+    with clew.database.read() as tx:
+        noted = [row["told"] for row in tx.all("SELECT told FROM agent_told WHERE told LIKE 'record:%'")]
+    assert len(told) > 1 and sorted(noted) == sorted(f"record:{id}" for id in told)
+
+
 def test_what_a_client_cannot_hear_at_a_prompt_is_said_after_the_next_tool(clew: Clew, task: str) -> None:
     cursor = Hooked(clew, "s-3", "cursor")
     cursor.start()

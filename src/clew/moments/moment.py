@@ -28,7 +28,7 @@ from clew.moments.agent_sessions import (
     was_told,
 )
 from clew.moments.event import SILENCE, Moment, Reply, in_time
-from clew.moments.speech import PACK_TOKENS, START_TOKENS, fenced, hit_line, hits_for, standing, summary
+from clew.moments.speech import PACK_TOKENS, START_TOKENS, fenced, fenced_texts, hit_line, hits_for, standing, summary
 from clew.moments.tools import after_tool, before_tool, step_in_focus, unproven, unproven_line
 from clew.recall.figures import note_told
 from clew.registry.context import Context
@@ -112,16 +112,26 @@ def prompt(ctx: Context, args: Moment) -> Reply:
     with ctx.writing() as bound:
         # Read again inside the write: another hook of the same session may have changed it since the read above.
         session = session_of(bound, args.session, args.client)
-        fresh = [hit for hit in found if first_time(bound, args.session, f"record:{hit['_id']}")]
         if parts and not first_time(bound, args.session, STARTED, TWICE_MS):
             parts = []
-        text = "\n".join([*parts, *(hit_line(hit) for hit in fresh)])
-        tokens = (START_TOKENS if parts else 0) + (PACK_TOKENS if fresh else 0)
-        said = fenced(bound.workspace, bound.now_ms, "the prompt", text, tokens) if text else ""
+        said = _pack(bound, args.session, parts, found)
         keep_session(
             bound, replace(session, prompts=session.prompts + 1, pending=None if args.speaks else said or None)
         )
         return Reply(say=said) if args.speaks else SILENCE
+
+
+def _pack(ctx: Context, session: str, parts: list[str], found: list[dict[str, Any]]) -> str:
+    """What is said at a prompt. Only those records are noted as told that found room in it."""
+    fresh = [hit for hit in found if not was_told(ctx, session, f"record:{hit['_id']}")]
+    texts = [*parts, *(hit_line(hit) for hit in fresh)]
+    if not texts:
+        return ""
+    tokens = (START_TOKENS if parts else 0) + (PACK_TOKENS if fresh else 0)
+    said, told = fenced_texts(ctx.workspace, ctx.now_ms, "the prompt", texts, tokens)
+    for hit in fresh[: told - len(parts)]:
+        first_time(ctx, session, f"record:{hit['_id']}")
+    return said
 
 
 def before_compaction(ctx: Context, args: Moment) -> Reply:

@@ -29,10 +29,11 @@ from clew.moments.agent_sessions import (
     public,
     session_of,
     task_in_focus,
+    was_told,
 )
 from clew.moments.event import SILENCE, Moment, Reply, in_time
 from clew.moments.failures import read_failure
-from clew.moments.speech import NOTE_TOKENS, fenced
+from clew.moments.speech import NOTE_TOKENS, fenced, fenced_texts
 from clew.project_files import changed_since, git_state, scope_of_run, take_snapshot
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
@@ -67,13 +68,7 @@ def _objected(ctx: Context, args: Moment, found: list[Objection]) -> Reply:
     with ctx.writing() as bound:
         # A remark is made once; a refusal holds every time.
         if strictest == "inform":
-            found = [it for it in found if first_time(bound, args.session, f"guard:{it.id}")]
-            text = "\n".join(_guard_line(it) for it in found)
-            said = fenced(bound.workspace, bound.now_ms, "guard", text, NOTE_TOKENS) if text else ""
-            if said and not args.speaks:  # this client hears us after the tool only
-                session = session_of(bound, args.session, args.client)
-                keep_session(bound, replace(session, pending="\n".join(filter(None, (session.pending, said)))))
-            return Reply(say=said if args.speaks else "", rules=tuple(it.id for it in found))
+            return _informed(bound, args, found)
         found = [it for it in found if it.response == strictest]
         for objection in found:
             if strictest == "ask":
@@ -84,6 +79,20 @@ def _objected(ctx: Context, args: Moment, found: list[Objection]) -> Reply:
                 bound.emit("memory", "guard_denied", objection.id, {"action": public(named), "client": args.client})
         reason = "\n".join([*(_guard_line(it) for it in found), _way(found[0].id)])
         return Reply(decision=strictest, reason=reason, rules=tuple(it.id for it in found))
+
+
+def _informed(ctx: Context, args: Moment, found: list[Objection]) -> Reply:
+    """Remarks that the session has not heard; those without room are not noted as told and come at the next deed."""
+    fresh = [it for it in found if not was_told(ctx, args.session, f"guard:{it.id}")]
+    if not fresh:
+        return SILENCE
+    said, told = fenced_texts(ctx.workspace, ctx.now_ms, "guard", [_guard_line(it) for it in fresh], NOTE_TOKENS)
+    for objection in fresh[:told]:
+        first_time(ctx, args.session, f"guard:{objection.id}")
+    if not args.speaks:  # this client hears us after the tool only
+        session = session_of(ctx, args.session, args.client)
+        keep_session(ctx, replace(session, pending="\n".join(filter(None, (session.pending, said)))))
+    return Reply(say=said if args.speaks else "", rules=tuple(it.id for it in fresh[:told]))
 
 
 def _guard_line(objection: Objection) -> str:

@@ -140,6 +140,39 @@ def test_a_doubtful_contradiction_is_told_apart_and_keeps_nothing_from_being_kep
     assert memory("list_contradictions")["contradictions"] == 0
 
 
+def doubts(memory: Memory, id: str) -> list[str]:
+    """What a record may contradict: as an agent opens it, and as a person reads it."""
+    opened = [item["id"] for item in memory("open", id=id).get("record", {}).get("may_contradict", [])]
+    links = memory("record_view", id=id)["outgoing"]
+    assert [link["id"] for link in links if link["rel"] == "may_contradict"] == opened
+    return opened
+
+
+def test_what_may_contradict_is_found_again_at_both_records_while_both_hold(memory: Memory) -> None:
+    _, first, second = doubtful()
+    old = memory("remember", text=first, kind="decision")["id"]
+    assert doubts(memory, old) == []
+    new = memory("remember", text=second, kind="decision")["id"]
+    assert (doubts(memory, old), doubts(memory, new)) == ([new], [old])
+    memory.session.toolset = "agent"
+    lines = memory.answer("open", id=new).text.splitlines()
+    assert any(line.startswith(f"may contradict {old}: {first[:20]}") for line in lines)
+    assert f"if both hold, remember it again with beside=[{old}]" in lines
+    memory("retract", id=old, why="it was never so")
+    assert (doubts(memory, old), doubts(memory, new)) == ([], [])
+
+
+def test_who_says_that_both_hold_hears_no_more_that_they_may_contradict(memory: Memory) -> None:
+    _, first, second = doubtful()
+    old = memory("remember", text=first, kind="decision")["id"]
+    new = memory("remember", text=second, kind="decision")["id"]
+    again = memory("remember", text=second, kind="decision", beside=[old])
+    assert (again["id"], again["written"], again["settled"]) == (new, False, [old])
+    assert "HoldsBeside" in memory("open", id=new)["block"]["text"]
+    assert (doubts(memory, old), doubts(memory, new)) == ([], [])
+    assert "settled" not in memory("remember", text=second, kind="decision", beside=[old]), "it is kept already"
+
+
 @pytest.mark.parametrize(
     ("once", "now"),
     [

@@ -130,6 +130,19 @@ def test_beside_a_sure_contradiction_doubtful_ones_are_not_told(agent: Caller) -
     assert [item["id"] for item in answer.envelope["result"]["may_contradict"]] == ["F-1"], "the whole answer has both"
 
 
+def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(clew: Clew, agent: Caller) -> None:
+    past = agent("remember", text="Formerly dogs were not allowed in the hotel restaurant", kind="fact")["id"]
+    rule = {"text": "Dogs are allowed in the hotel restaurant", "kind": "rule"}
+    kept = agent("remember", **rule)["id"]
+    said = connected(clew, "codex", "two")("remember", **rule, beside=[past])
+    assert (said["id"], said["written"]) == (kept, False) and "settled" not in said
+    assert agent("open", id=kept)["record"]["may_contradict"][0]["id"] == past
+    assert agent.lines("remember", **rule, beside=past) == [
+        f"{kept} rule says this already: that it holds beside {past} is kept now"
+    ]
+    assert "may_contradict" not in agent("open", id=past).get("record", {})
+
+
 def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:
     rule = agent("remember", text=DOGS, kind="rule")
     other = connected(clew, "codex", "two")

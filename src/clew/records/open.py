@@ -16,6 +16,7 @@ from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
 from clew.records.deeds import history_told
+from clew.records.doubts import doubts_about, said_by
 from clew.records.links import ENDED, SOURCES, RetractionRow, holds_again, links_of, retracted_among, retraction_of
 from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
@@ -25,7 +26,7 @@ from clew.registry.record import REPLACES, Opened, opener, refresh, successions
 from clew.store.database import Row
 from clew.tasks.views.outlook import OVER
 
-RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it")
+RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it", "may_contradict")
 THINGS = ("card", "block", "entry", "item", "receipt", "step")
 """Where an answer holds the thing itself, if it is not named after its kind."""
 OPEN_BUDGET = Budget(
@@ -208,11 +209,20 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
         f"{old.get('how', REPLACES)} {old['id']}{': ' + old['why'] if old['why'] else ''}"
         for old in record.get("replaces", [])
     ]
+    lines += _doubt_lines(record.get("may_contradict", []))
     for name, word in (("outgoing", "links to"), ("incoming", "linked from")):
         links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]
         lines += _counted(word, links)
     lines += _counted("rests on it", record.get("rests_on_it", []))
     return lines + _counted("history", history_told(record.get("history", [])))
+
+
+def _doubt_lines(others: list[dict[str, str]]) -> list[str]:
+    if not others:
+        return []
+    told = [f"may contradict {other['id']}: {shorten(' '.join(other['text'].split()), 120)}" for other in others[:TOLD]]
+    left = [f"and {len(others) - TOLD} more"] if len(others) > TOLD else []
+    return [*told, *left, f"if both hold, remember it again with beside=[{', '.join(o['id'] for o in others[:TOLD])}]"]
 
 
 def _counted(word: str, items: list[str], between: str = ", ") -> list[str]:
@@ -292,6 +302,7 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
         ],
         "incoming": [{"rel": link.rel, "id": link.start} for link in links.incoming],
         "outgoing": [{"rel": link.rel, "id": link.end} for link in links.outgoing],
+        "may_contradict": [{"id": other.id, "text": said_by(other)} for other in doubts_about(ctx, id)[:limit]],
         "rests_on_it": links.resting(),
         "fallen_premises": [{"id": id, "why": taken_back[id].why} for id in links.premises() if id in taken_back],
         "history": history if len(history) > 1 else [],

@@ -26,7 +26,7 @@ from clew.records.open import Open, bare_id, events_of, find_record, inner_of, s
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.registry.record import Named, Opened, namer, refresh
+from clew.registry.record import Named, Opened, RecordLink, namer, refresh
 from clew.tasks.leases import lease_holders
 from clew.tasks.proofs import proof_states, shown_proofs
 from clew.tasks.steps import Step, find_step, steps_of
@@ -156,9 +156,10 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     # One more than is shown, so that `more_links` can say that something is left out.
     links = links_of(ctx, id, limit + 1)
     chain = chain_of(ctx, id, opened, links)
-    names = names_of(
-        ctx, [id, *(link.start for link in links.incoming), *(link.end for link in links.outgoing), *chain]
-    )
+    doubts = [RecordLink(id, "may_contradict", other["id"]) for other in around.get("may_contradict", [])]
+    # First, for they want a judgement; the stored links only say what is so.
+    outgoing = (*doubts, *links.outgoing)
+    names = names_of(ctx, [id, *(link.start for link in links.incoming), *(link.end for link in outgoing), *chain])
     events = [] if opened["kind"] == "block" else events_of(ctx, id, opened, limit)
     said = _view_fields(opened, names[id])
     if events and len(events) < limit:  # the first event is the one that made it
@@ -169,8 +170,8 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
         **said,
         "chain": [{**names[other].to_json(), "here": other == id} for other in chain] if len(chain) > 1 else [],
         "incoming": [{"rel": link.rel, **names[link.start].to_json()} for link in links.incoming[:limit]],
-        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in links.outgoing[:limit]],
-        "more_links": len(links.incoming) > limit or len(links.outgoing) > limit,
+        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in outgoing[:limit]],
+        "more_links": len(links.incoming) > limit or len(outgoing) > limit,
         "rests_on_it": len(around.get("rests_on_it", [])),
         "fallen_premises": around.get("fallen_premises", []),
         "retraction": around.get("retraction"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
 from clew.recall.search import Request, Search
+from clew.records.doubts import keep_beside
 from clew.records.links import add_link, kind_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.relevance import words_of
@@ -97,12 +98,17 @@ class Noted:
     repeats: tuple[tuple[str, str], ...] = ()
     proposal: str | None = None
     written: bool = True
+    settled: tuple[str, ...] = ()
+    """What the record, which was there already, holds beside from now on."""
 
 
 _TOLD = {"contradicts": "contradicts", "may_contradict": "may contradict", "repeats": "nearly repeats"}
 
 
 def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if result.get("settled"):
+        others = ", ".join(result["settled"])
+        return [f"{result['id']} {result['kind']} says this already: that it holds beside {others} is kept now"]
     if not result["written"]:
         return [f"{result['id']} {result['kind']} says this already: nothing new was kept"]
     if result["state"] == "kept":
@@ -172,6 +178,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "related": related,
         "replaces": args.replaces,
         **({"beside": args.beside} if args.beside else {}),
+        **({"settled": list(noted.settled)} if noted.settled else {}),
         "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
         **({"guard": "waits"} if args.guard is not None else {}),
     }
@@ -217,7 +224,9 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
                 _take_back(bound, args, id, kept.id)
         if kept.restates is not None:
             retract_within(bound, kept.restates, retraction(bound, kept.restates, "said again", kept.id))
-    return _noted(kept)
+        known = kept.state == "kept" and not kept.written
+        settled = keep_beside(bound, kept.id, record.beside) if known else []
+    return replace(_noted(kept), settled=tuple(settled))
 
 
 def _block(ctx: Context, id: str) -> str:

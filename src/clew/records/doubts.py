@@ -1,0 +1,65 @@
+"""Standing records that may contradict each other: told while both hold, until somebody says that they agree.
+
+Nothing of it is stored, for it would have to be kept true whenever a statement changes. `open` works it out anew, from
+the neighbours by words, as `remember` did when the record was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.ids import kind_by_form
+from clew.memory import blocks
+from clew.memory.blocks import Block
+from clew.memory.contradictions import detection
+from clew.memory.contradictions.detection import Clashing
+from clew.memory.files.markdown import set_field
+from clew.memory.governance.proposals import follow_changes
+from clew.registry.callers import is_own
+from clew.registry.context import Context
+
+ORIGIN = "keep"
+
+
+def doubts_about(ctx: Context, id: str) -> list[Block]:
+    """The records in force that a record in force may contradict. What is sure has an entry of its own."""
+    own = blocks.find(ctx, id) if kind_by_form(id) == "block" else None
+    if own is None or own.status != "active":
+        return []
+    return [found.block for found in _against(ctx, own) if not found.sure and not _settles(found.block, id)]
+
+
+def said_by(block: Block) -> str:
+    return block.get("Statement") or block.headline
+
+
+def _against(ctx: Context, own: Block) -> list[Clashing]:
+    return detection.clashing(ctx, own.id, said_by(own), (*own.replaces, *own.beside))
+
+
+def _settles(other: Block, id: str) -> bool:
+    """Whether the other record says itself that it replaces this one, or holds beside it."""
+    return id in (*other.replaces, *other.beside)
+
+
+def keep_beside(ctx: Context, id: str, beside: Sequence[str]) -> list[str]:
+    """Note in a record of the caller's that it holds beside others; those that are new to it.
+
+    A sure contradiction to another's record is left alone: about that a person decides.
+    """
+    own = blocks.get(ctx, id)
+    if own.status != "active" or not _is_callers(ctx, id):
+        return []
+    sure = {found.block.id for found in _against(ctx, own) if found.sure}
+    new = [other for other in dict.fromkeys(beside) if other not in (id, *own.beside)]
+    new = [other for other in new if other not in sure or _is_callers(ctx, other)]
+    if new:
+        text = set_field(own.text, "HoldsBeside", ", ".join([*own.beside, *new]))
+        blocks.write(ctx, id, text, origin=ORIGIN, cause=id)
+        follow_changes(ctx, [id])
+    return new
+
+
+def _is_callers(ctx: Context, id: str) -> bool:
+    """Whether the caller wrote all of a record. A hand edit is a person's, whoever reads it in."""
+    return all(version.origin != "edit" and is_own(ctx, version.agent) for version in blocks.history(ctx, id))

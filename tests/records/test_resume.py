@@ -184,3 +184,59 @@ def test_a_run_of_the_open_step_is_told_and_changes_what_is_next(clew: Clew, age
     seen(clew, "TASK-001", "s:0", "pytest -q")
     text = agent.answer("resume", task="TASK-001").text
     assert "so far PROVEN: pytest -q -> exit 0" in text and text.endswith("next: close step=s:0")
+
+
+DECIDED = [
+    "The file that is named last wins over those before it; equal values of env files are no conflict",
+    "A key that stands twice in one of the env files is a conflict and is told with both line numbers",
+    "Comments in env files stay with the key that follows them, because people explain values above them",
+    "Interpolation in env files is done after the merge, so a variable may be set in another of them",
+    "Values of env files in single quotes are never interpolated; those in double quotes and bare ones are",
+    "The exit code is 2 for a conflict of env files and 1 for one that cannot be parsed at all",
+    "The merged env files are sorted by key and end with one newline, which keeps diffs of them small",
+    "The parser of env files works on bytes and decodes values at the end, to tell the place of a bad byte",
+    "Windows line ends of env files are accepted and written back as they were in the first one",
+    "Secrets of env files are masked in messages by the name of their key: TOKEN, KEY or PASSWORD",
+    "The library for env files has no dependencies; only its command line uses argparse",
+]
+
+
+def crowd(agent: Caller, other: Caller) -> None:
+    """A task with more than a resume can tell: rules, decisions, questions, lessons and proposals of another agent."""
+    decided = [agent("remember", text=text, kind="decision", task="TASK-001")["id"] for text in DECIDED]
+    for number in range(6):
+        rule = f"Rule {number} of the project is about as long as most rules that people give their agents are"
+        agent("remember", text=rule, kind="rule")
+    for number in range(4):
+        agent("remember", text=f"Question {number} about env files that nobody has answered so far?", kind="question")
+        agent(
+            "remember", text=f"Lesson {number}: env files of old projects hold bytes that are no UTF-8", kind="lesson"
+        )
+    for number in range(4):
+        text = f"Proposal {number}: what was decided about env files is to be done in quite another way from now on"
+        other("remember", text=text, kind="decision", replaces=[decided[number]])
+    other("governance", review="all")
+    for number in range(4):
+        text = f"Suggestion {number}: env files are also to be read from place {number} when the user asks for it"
+        other("remember", text=text, kind="decision", task="TASK-001")
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_proposals_leave_the_decisions_in_force_at_least_half_of_the_room(clew: Clew, agent: Caller) -> None:
+    crowd(agent, connect(clew, "codex", "two"))
+    for limit in range(1_700, 2_500, 100):
+        text = connect(clew, "claude", "later").answer("resume", task="TASK-001", max_chars=limit).text
+        records = text.partition("\ndecisions (")[2].partition("\nwaits: ")[0].splitlines()[1:]
+        in_force = [line for line in records if line.startswith("  D-") and " proposed: Sugg" not in line]
+        # The lines of the decisions in force, however their proposals are told, without what is told of these.
+        told = sum(len(line.partition(" -> ")[0]) for line in in_force)
+        assert 2 * told >= sum(map(len, records)), text
+        assert len(in_force) >= (6 if limit >= 2_000 else 4), text
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_with_room_a_proposal_is_told_beside_what_it_would_replace(clew: Clew, agent: Caller) -> None:
+    crowd(agent, connect(clew, "codex", "two"))
+    text = connect(clew, "claude", "later").answer("resume", task="TASK-001", max_chars=8_000).text
+    assert text.count(" proposed: Proposal ") == 4 and text.count(" proposed: Suggestion ") == 4
+    assert sum(said[:40] in text for said in DECIDED) == len(DECIDED)

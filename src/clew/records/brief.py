@@ -2,8 +2,8 @@
 
 What must go when the room is small goes in a fixed order, which `_CUTS` spells out: first the names of done steps and
 the reasons, then words beyond a line's width, then records that have nothing to do with the task, then facts, lessons,
-rejections, open questions, what changed, and decisions, the lowest-ranked first. Rules go last of all, and their text
-is shortened last. What is left out is counted by kind, with the call that shows it.
+rejections, open questions, what changed, proposals, and decisions, the lowest-ranked first. Rules go last of all, and
+their text is shortened last. What is left out is counted by kind, with the call that shows it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class Look(NamedTuple):
 
     width: int
     reasons: bool = False
+    proposals: bool = True
+    """Whether the text of a proposal is told beside the record that it would replace; else only its id."""
 
 
 WHOLE = Look(WIDTHS[0], reasons=True)
@@ -56,6 +58,8 @@ class BriefLine:
     """Its title, for a line that is too narrow for the text."""
     instead: BriefLine | None = None
     """What was proposed to take its place; it has no line of its own."""
+    proposed: bool = False
+    """Whether it waits for a person; what is in force comes before it."""
 
     @property
     def count(self) -> int:
@@ -66,6 +70,8 @@ class BriefLine:
         # A label in capitals (REJECTED) reads as a mark before the text, any other as the name of its kind.
         colon = "" if self.label.isupper() else ":"
         named = f"{self.id} {self.label}{colon}" if self.label else self.id
+        if self.instead is not None and not look.proposals:
+            return f"{named} {self.words(look)} -> {self.instead.id} proposed"
         if self.instead is not None:
             old = shorten(one_line(self.text), max(OLD_WIDTH, look.width // 4))
             return f"{named} {old} -> {self.instead.id} proposed: {self.instead.words(look)}"
@@ -152,10 +158,10 @@ class _Stage(NamedTuple):
     """Only what has nothing to do with the task."""
 
 
-_RECORDS = ("thoughts", "notes", "fact", "lesson", "rejected", "open", "since", "decision")
+_RECORDS = ("thoughts", "notes", "fact", "lesson", "rejected", "open", "since", "proposed", "decision")
 """From what matters least to what matters most."""
 _WORK = ("unproven", "work", "then", "urgent")
-_SPARE = ("fact", "lesson", "rejected", "decision")
+_SPARE = ("fact", "lesson", "rejected", "proposed", "decision")
 
 
 def _drop(keep: int, *groups: str) -> _Stage:
@@ -178,11 +184,18 @@ _CUTS = (
     _drop(2, "fact", "lesson"),
     _drop(3, "rejected"),
     _drop(4, "open", "since", "unproven", "work", "then"),
+    # A proposal waits for a person and can be opened; what it would replace is in force until then.
+    _Stage(("decision",), Look(WIDTHS[3], proposals=False)),
+    _drop(2, "proposed"),
     _drop(12, "decision"),
     _drop(0, "fact", "lesson", "rejected"),
     _drop(2, "unproven", "then"),
-    _drop(8, "decision"),
+    _drop(1, "proposed"),
+    # From here on decisions in force get at least half of the room that the frame and the rules leave.
     _drop(2, "open", "since"),
+    _drop(8, "decision"),
+    _drop(0, "proposed"),
+    _drop(1, "open", "since"),
     _drop(4, "decision"),
     _drop(0, "open", "since", "decision"),
     _drop(1, "unproven", "work", "then"),
@@ -199,8 +212,10 @@ _RULE_CUTS = (
 
 def _group(section: Section, entry: BriefLine) -> str:
     """What an entry is cut with."""
-    if section.name in ("decisions", "known", "open", "doubts") and (entry.alarm or entry.instead):
+    if section.name in ("decisions", "known", "open", "doubts") and entry.alarm:
         return "urgent"
+    if section.name in ("decisions", "known") and entry.proposed:
+        return "proposed"
     return entry.kind if section.name in ("decisions", "known") else section.name
 
 

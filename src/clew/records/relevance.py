@@ -298,7 +298,8 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefL
     named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
     unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
     label = ", ".join(part for part in (named, unsettled) if part)
-    return BriefLine(kind, block.id, says, label, rank, alarm, why, block.get("Title"))
+    waits = block.status == "proposed"
+    return BriefLine(kind, block.id, says, label, rank, alarm, why, block.get("Title"), proposed=waits)
 
 
 def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:

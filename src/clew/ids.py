@@ -170,14 +170,18 @@ def check_anchor(value: str, field: str = "anchor") -> str:
     return lowered
 
 
+def chain_like(value: str) -> str:
+    """An allowed id for a branch inside a thought session, as near to a name as can be."""
+    return re.sub(r"[^a-z0-9]+", "-", value.lower())[:64].strip("-") or "alternative"
+
+
 def check_chain(value: str, field: str = "branchId") -> str:
     """The id of a branch inside a thought session."""
     if not CHAIN.fullmatch(value):
-        slug = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-")[:64]
         raise invalid(
             field,
             f"{shorten(value, 60)!r} is not a branch id",
-            f"Use 1 to 64 lower-case letters, digits or '-', such as {slug or 'alternative'}.",
+            f"Use 1 to 64 lower-case letters, digits or '-', such as {chain_like(value)}.",
             kind="pattern",
             pattern=f"^{CHAIN.pattern}$",
         )

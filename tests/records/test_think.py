@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import pytest
 
 from clew.app import Clew
+from clew.registry.envelope import Answer
+from tests.conftest import Caller
 from tests.records.test_work import connected
 
 
@@ -56,3 +60,34 @@ def test_the_answer_is_short(clew: Clew) -> None:
 def test_two_agents_think_in_sessions_of_their_own(clew: Clew) -> None:
     one, two = connected(clew, "claude", "one"), connected(clew, "codex", "two")
     assert one("think", text="Mine.")["session"] != two("think", text="Mine too.")["session"]
+
+
+def mended(agent: Caller, **given: Any) -> Answer:
+    """What the first suggestion of a refused think does, pasted as it stands."""
+    refused = agent.answer("think", **given)
+    assert not refused.ok and not re.search("branchFromThought|revisesThought|branchId|sessionId", refused.text)
+    first = refused.envelope["suggestions"][0]
+    return agent.clew.dispatcher.call(first["target"], first["params"], agent.session)
+
+
+def test_a_branch_without_a_start_is_refused_in_the_words_of_think(clew: Clew) -> None:
+    agent = connected(clew, "coder", "one")
+    assert mended(agent, text="Another view", branch="alt").lines[0].startswith("thought 1, session ")
+    agent("think", text="The cache is stale.")
+    refused = agent.answer("think", text="Another view", branch="alt").envelope["error"]
+    assert refused["message"] == "branch_from: is required to start branch alt"
+    assert refused["hints"] == [{"kind": "missing_required", "field": "branch_from"}]
+    assert mended(agent, text="Another view", branch="alt").lines == ["thought 3 on alt"]
+    assert agent("think", text="And on", branch="alt")["number"] == 4
+
+
+def test_other_refusals_of_think_mend_themselves_too(clew: Clew) -> None:
+    agent = connected(clew, "coder", "one")
+    session = agent("think", text="The cache is stale.")["session"]
+    agent("think", text="After a write.")
+    agent("think", text="Another view", branch="alt", branch_from=1)
+    assert mended(agent, text="And on", branch="alt", branch_from=2).lines == ["thought 3 on alt"]
+    assert mended(agent, text="Third view", branch="Third View!", branch_from=1).lines == ["thought 2 on third-view"]
+    assert mended(agent, text="Mine", session="nobody").lines == ["thought 3"]
+    assert mended(agent, text="No", revises=9).envelope["result"]["id"] == session
+    assert mended(agent, text="No", branch="more", branch_from=9).envelope["result"]["id"] == session

@@ -7,8 +7,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from clew.errors import invalid, shorten
+from clew.canonical import Json
+from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
+from clew.ids import chain_like
+from clew.ledger.chains import MAIN, find_chain
 from clew.ledger.inputs import Kind as ThoughtKind
+from clew.ledger.stages import place_of
 from clew.ledger.thought_rows import thought_by_seq
 from clew.ledger.thoughts import ThoughtInput, WrittenThought, write_thought
 from clew.records.links import add_link
@@ -75,7 +79,10 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "isRevision": True if args.revises is not None else None,
     }
     thought = ThoughtInput.model_validate({name: value for name, value in given.items() if value is not None})
-    written = write_thought(ctx, thought)
+    try:
+        written = write_thought(ctx, thought)
+    except ClewError as refusal:
+        raise _in_own_words(ctx, args, refusal) from None
     answer = written.answer
     understood = answer.get("parsed", {})
     if understood.get("type") == HYPOTHESIS:
@@ -88,6 +95,60 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "links": understood.get("links", []),
         "unresolved": understood.get("unresolved", []),
     }
+
+
+_WORDS = {
+    "branchFromThought": "branch_from",
+    "revisesThought": "revises",
+    "branchId": "branch",
+    "sessionId": "session",
+}
+"""What `thought`, which does the work, calls the arguments of `think`."""
+
+
+def _in_own_words(ctx: Context, args: ThinkInput, refusal: ClewError) -> ClewError:
+    """A refusal in the words of this tool, with the mended call first."""
+
+    def own(said: str) -> str:
+        for theirs, ours in _WORDS.items():
+            said = said.replace(theirs, ours)
+        return said
+
+    hints = [{own(name): own(value) if name == "field" else value for name, value in h.items()} for h in refusal.hints]
+    field = hints[0].get("field", "") if hints else ""
+    ways = _ways_out(ctx, args, refusal, str(field))
+    recovery = own(refusal.recovery) if refusal.recovery else None
+    return ClewError(refusal.code, own(refusal.message), recovery, hints, ways, refusal.details)
+
+
+def _ways_out(ctx: Context, args: ThinkInput, refusal: ClewError, field: str) -> list[Suggestion]:
+    given = args.model_dump(exclude_none=True)
+    if refusal.code == "SESSION_NOT_FOUND":
+        mended = {name: value for name, value in given.items() if name != "session"}
+        return [suggest("think", "Thinks in your own session.", "high", **mended), *refusal.suggestions]
+    if refusal.code == "THOUGHT_NOT_FOUND":
+        known = [way["params"].get("sessionId") for way in refusal.suggestions]
+        return [suggest("open", "Shows the thoughts there are, by number.", "high", id=id) for id in known if id]
+    if field == "branch_from" and args.branch_from is None:
+        return [_branched(ctx, args, given)]
+    if field == "branch_from":
+        mended = {name: value for name, value in given.items() if name != "branch_from"}
+        return [suggest("think", "Goes on with the branch where it is.", "high", **mended)]
+    if field == "branch" and args.branch is not None:
+        mended = {**given, "branch": chain_like(args.branch)}
+        return [suggest("think", "The same on a branch with an allowed name.", "high", **mended)]
+    return refusal.suggestions
+
+
+def _branched(ctx: Context, args: ThinkInput, given: Json) -> Suggestion:
+    """A new branch starts at the last thought; where there is none yet, there is nothing to branch off from."""
+    with ctx.reading() as reading:
+        session = args.session or place_of(reading, None).session
+        main = find_chain(reading, session, MAIN) if session is not None else None
+    if main is None or not main.length:
+        unbranched = {name: value for name, value in given.items() if name != "branch"}
+        return suggest("think", "The first thought of a session stands on no branch.", "high", **unbranched)
+    return suggest("think", "Branches off at your last thought.", "high", **given, branch_from=main.newest)
 
 
 HYPOTHESIS = "H"

@@ -11,6 +11,7 @@ from clew.app import Clew
 from clew.surroundings import clew_command
 from tests.conftest import Caller
 from tests.records.test_work import connected
+from tests.tasks.portal import paste
 
 RULE = "Only the standard library; no third party packages, not even for tests"
 
@@ -174,6 +175,39 @@ def test_a_step_that_was_canceled_and_closed_later_shows_the_state_that_holds(ag
     path = {"task": "TASK-001", "path": "s:0"}
     agent("op_call", name="tasks_block", arguments={**path, "blocked": False})
     assert "before that canceled: nobody reads (" in "\n".join(agent.lines("open", id="s:0"))
+
+
+def test_a_canceled_step_is_told_as_canceled_and_stands_in_nobodys_way(clew: Clew, agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader", "writer", "docs"])
+    other = connected(clew, "codex", "two")
+    other("resume", task="TASK-001")
+    other("remember", kind="fact", text="Files are small")
+    agent("retract", id="s:0", why="nobody reads")
+    lines = agent.lines("resume")
+    assert lines[1].endswith("0 of 3 done: 1 canceled (s:0)")
+    assert lines[2].startswith("now s:1 writer") and "then s:2 docs" in lines
+    assert not any("BLOCKED" in line or "blocked" in line for line in lines)
+    assert any("coder-1 canceled TASK-001 s:0" in line for line in other.lines("resume", task="TASK-001"))
+    shown = agent.lines("open", id="TASK-001")
+    assert "s:0 reader: canceled" in shown and not any("blocked" in line for line in shown)
+    assert "(step, canceled): reader" in agent.lines("open", id="s:0")[0]
+    assert agent("inbox_list")["items"] == []
+    assert agent("op_read", name="tasks_radar", arguments={})["radar"]["blockers"] == []
+    plan = agent("op_read", name="tasks_radar", arguments={"plan": "PLAN-001"})["radar"]
+    assert plan["blockers"] == []
+    agent("close", unproven="tried by hand")
+    agent("close", unproven="tried by hand")
+    lines = agent.lines("resume")
+    assert any(line.startswith("now s:0 reader: ") and "canceled: nobody reads" in line for line in lines)
+    paste(agent, lines[-1].removeprefix("next: ").partition(", which")[0])
+    assert agent.lines("resume", task="TASK-001")[1].startswith("2 of 2 done")
+
+
+def test_a_blocked_step_is_still_told_as_blocked(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader", "writer"])
+    agent("op_call", name="tasks_block", arguments={"task": "TASK-001", "path": "s:0", "reason": "no disk"})
+    assert any(line.startswith("now s:0 reader") and "BLOCKED: no disk" in line for line in agent.lines("resume"))
+    assert [item["id"][:4] for item in agent("inbox_list")["items"]] == ["STEP"]
 
 
 def test_an_older_record_does_not_claim_to_replace_what_came_after_it(agent: Caller) -> None:

@@ -87,6 +87,7 @@ def history_of(ctx: Context, subject: str, limit: int, path: str | None = None) 
             "ts": rfc3339(event.ts_ms),
             **({"by": event.agent} if event.agent else {}),
             **({"path": event.path} if event.path and path is None else {}),
+            **({"why": event.payload["reason"]} if event.payload.get("reason") else {}),
         }
         for event in events
     ]

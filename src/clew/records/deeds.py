@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from clew.ids import STEP
 from clew.records.links import RetractionRow
 from clew.registry.context import Context
 from clew.store.events import EventRow
 from clew.store.rows import find_many
 from clew.tasks.proofs import Proof, proof_states
-from clew.tasks.steps import path_key, steps_of
+from clew.tasks.steps import CANCELED, path_key, steps_of
 from clew.tasks.views.outlook import paths_told
 
 PEOPLE = ("", "observatory", "clew-cli")
@@ -104,6 +105,8 @@ class _Teller:
 
     def deed(self, event: EventRow) -> ToldDeed | None:
         verb, who = VERBS.get(event.type), _who(event)
+        if verb == "blocked" and _is_canceled(event.payload.get("reason")):
+            verb = "canceled"
         if verb is None or self._said_otherwise(event):
             return None
         if event.type == "step_done":
@@ -121,6 +124,8 @@ class _Teller:
             return event.agent == "clew-prove" or (event.subject, event.path) in self._grades
         if event.type in ("block_written", "block_removed"):
             return (event.subject or "").startswith("P-")
+        if event.type == "record_retracted" and STEP.fullmatch(event.subject or ""):
+            return event.payload.get("status") == "canceled"
         return event.type == "card_changed" and event.subject in self._retracted
 
     def _retraction(self, event: EventRow, who: str) -> ToldDeed:
@@ -131,6 +136,11 @@ class _Teller:
             verb = "proposed to replace" if row is not None and row.replaced_by else "proposed to retract"
             return ToldDeed(who, verb, subject)
         return ToldDeed(who, ENDINGS.get(str(status), "retracted"), subject)
+
+
+def _is_canceled(reason: Any) -> bool:
+    """Whether a step was blocked because it was taken back."""
+    return isinstance(reason, str) and reason.startswith(CANCELED)
 
 
 def _split(said: str) -> tuple[str, str]:
@@ -176,6 +186,7 @@ def history_told(history: Sequence[Mapping[str, Any]]) -> list[str]:
         verb = VERBS.get(event["event"])
         if verb is None or event["event"] == "evidence_captured":
             continue
+        verb = "canceled" if verb == "blocked" and _is_canceled(event.get("why")) else verb
         by = f" by {event['by']}" if event.get("by") else ""
         part = f"{event['path']} " if event.get("path") else ""
         told.append(f"{part}{PASSIVE.get(verb, verb)}{by} {event['ts'][:10]}")

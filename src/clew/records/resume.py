@@ -118,7 +118,7 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
     records = records_of(ctx, task, topic_of(ctx, standing, recalled))
     steps, proofs = standing.subject.steps, standing.proofs
     done = _done_steps([step for step in steps if step.completed], proofs)
-    later = standing.subject.open_steps[1:]
+    later = [step for step in standing.subject.open_steps[1:] if not step.canceled]
     doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
     noted = _noted(ctx, standing)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
@@ -207,7 +207,7 @@ def _now(standing: Standing, noted: str) -> str:
         f"so far {shorten(proof.line(), ALARM)}" if proof is not None and proof.state != UNPROVEN else "",
         f"noted: {noted}" if noted else "",
         f"leased by {subject.lease.holder}" if subject.lease else "",
-        f"BLOCKED: {step.block_reason or 'yes'}" if step.blocked else "",
+        f"{'' if step.canceled else 'BLOCKED: '}{step.block_reason or 'yes'}" if step.blocked else "",
         *(f"blocker: {line}" for line in step.blockers),
     ]
     told = "; ".join(shorten(one_line(part), 160) for part in parts if part)
@@ -290,6 +290,10 @@ def _next(ctx: Context, standing: Standing) -> str:
     task, step = standing.work, standing.subject.first_open
     # The line is pasted as it stands, and without the name it would act on the caller's own task.
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
+    if step is not None and step.canceled:  # only such steps are left, and none of them lets the task end
+        gone = {"task": task.id, "step_id": step.id}
+        drop = command("op_call", {"name": "tasks_delete", "arguments": gone})
+        return f"{drop}, which drops the canceled {step.path}"
     if step is not None and standing.open_proof is not None and standing.open_proof.settled:
         return command("close", {**named, "step": step.path})
     if step is not None and step.tests:

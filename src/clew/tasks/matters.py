@@ -15,7 +15,7 @@ from clew.tasks.jobs.attention import INBOX_ORDER, attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job
 from clew.tasks.jobs.thread import newest_events
 from clew.tasks.proofs import proof_states, unproven_since
-from clew.tasks.steps import Step, done_steps
+from clew.tasks.steps import CANCELED, Step, done_steps
 
 LOOKED_AT = 300
 """Closed steps whose proofs are judged: looking at files costs time."""
@@ -67,10 +67,11 @@ def _last_words(ctx: Context, job: Job, kind: str) -> str:
 
 @matters("step")
 def blocked_steps(ctx: Context, limit: int) -> list[Matter]:
-    """Steps that are blocked, of work that is not over."""
+    """Steps that are blocked, of work that is not over. What was canceled waits for nobody."""
     rows = ctx.tx.all(
         "SELECT step.* FROM step JOIN work ON work.workspace = step.workspace AND work.id = step.task"
         " WHERE step.workspace = ? AND step.blocked = 1 AND step.completed = 0"
+        f" AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
         " AND work.status NOT IN ('DONE', 'CANCELED') ORDER BY step.updated_at_ms LIMIT ?",
         ctx.workspace,
         limit,

@@ -31,7 +31,7 @@ from clew.tasks.proof_receipts import (
     write_receipt,
 )
 from clew.tasks.proofs import proof_state
-from clew.tasks.steps import Step, find_step, step_tag, steps_of
+from clew.tasks.steps import CANCELED, Step, find_step, step_tag, steps_of
 from clew.tasks.stepwork import reopen_step
 
 PROVES, PART_OF, ABOUT = "proves", "part_of", "about"
@@ -141,7 +141,7 @@ def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
     task = work_by_id(ctx, step.task)
     if step.completed:
         return _reopened(ctx, task, step)
-    reason = f"canceled: {said.line}"
+    reason = f"{CANCELED}{said.line}"
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "blocked": True, "reason": reason}
     blocked = replace(step, blocked=True, block_reason=reason)
     change_step(ctx, task, step, blocked, Change("step_blocked", "step_block_set", payload))

@@ -23,6 +23,10 @@ _CONFIRMED = tuple(f"{name}_confirmed" for name in CHECKPOINTS)
 _MODES = tuple(f"proof_{name}_mode" for name in PROVABLE)
 
 
+CANCELED = "canceled: "
+"""How the reason begins for which a canceled step is blocked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step(TableRow):
     TABLE: ClassVar[str] = "step"
@@ -60,7 +64,14 @@ class Step(TableRow):
     @property
     def state(self) -> str:
         """How it stands, in a word. A step that is done is not blocked any more, whatever was in its way."""
-        return "done" if self.completed else "blocked" if self.blocked else "open"
+        if self.completed:
+            return "done"
+        return "canceled" if self.canceled else "blocked" if self.blocked else "open"
+
+    @property
+    def canceled(self) -> bool:
+        """Whether it was taken back. The contract knows no such step: there it is a blocked one, with this reason."""
+        return self.blocked and not self.completed and (self.block_reason or "").startswith(CANCELED)
 
     def confirmed(self, checkpoint: str) -> bool:
         return bool(getattr(self, f"{checkpoint}_confirmed"))
@@ -147,9 +158,11 @@ def path_key(path: str) -> tuple[int, ...]:
 
 
 def first_open(ctx: Context, task: str) -> Step | None:
-    """The oldest step that is not done; a child added later comes after its elder siblings."""
+    """The oldest step that is not done; a child added later comes after its elder siblings, what was canceled last."""
     row = ctx.tx.one(
-        "SELECT * FROM step WHERE workspace = ? AND task = ? AND completed = 0 ORDER BY created_seq, id LIMIT 1",
+        "SELECT * FROM step WHERE workspace = ? AND task = ? AND completed = 0"
+        f" ORDER BY CASE WHEN blocked = 1 AND block_reason LIKE '{CANCELED}%' THEN 1 ELSE 0 END,"
+        " created_seq, id LIMIT 1",
         ctx.workspace,
         task,
     )

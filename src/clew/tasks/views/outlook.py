@@ -17,7 +17,7 @@ from clew.tasks.leases import StepLease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
 from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
 from clew.tasks.proofs import PROVEN, STALE, Proof, proof_states, unproven_since
-from clew.tasks.steps import Step, steps_of
+from clew.tasks.steps import CANCELED, Step, steps_of
 
 MOST_LINES = 20
 MOST_NEXT = 3
@@ -46,7 +46,7 @@ class Subject:
         """The open steps in the order in which they are worked on."""
         left = [step for step in self.steps if not step.completed]
         # By age, not by path: a step that was added later comes later, even if it is higher in the tree.
-        return sorted(left, key=lambda step: (step.created_seq, step.id))
+        return sorted(left, key=lambda step: (step.canceled, step.created_seq, step.id))
 
     @property
     def first_open(self) -> Step | None:
@@ -203,10 +203,10 @@ def _next(subject: Subject) -> list[str]:
 
 
 def _blockers(subject: Subject) -> list[str]:
-    """What blocks the open steps."""
+    """What blocks the open steps. One that was canceled waits for nothing."""
     found = []
     for step in subject.open_steps:
-        if step.blocked:
+        if step.blocked and not step.canceled:
             found.append(_line(f"{step.path}: {step.block_reason or 'blocked'}"))
         found += [_line(f"{step.path}: {line}") for line in step.blockers]
     return found
@@ -246,6 +246,8 @@ def progress(steps: Sequence[Step], proofs: Mapping[str, Proof]) -> str:
             grades.setdefault(SEEN if proof.state in (PROVEN, STALE) else proof.state, []).append(step.path)
     told = [f"{len(grades[state])} {state}" for state in (SEEN, CLAIMED) if state in grades]
     told += [f"{len(grades[state])} {state} ({paths_told(grades[state])})" for state in _NAMED if state in grades]
+    canceled = [step.path for step in steps if step.canceled]
+    told += [f"{len(canceled)} canceled ({paths_told(canceled)})"] if canceled else []
     stale = [step.path for step, proof in done if proof is not None and proof.changed]
     told += [f"{len(stale)} stale (files changed since: {paths_told(stale)})"] if stale else []
     return f"{len(done)} of {len(steps)} done" + (f": {', '.join(told)}" if told else "")
@@ -302,7 +304,8 @@ def _plan_blockers(ctx: Context, plan: str) -> list[str]:
     rows = ctx.tx.all(
         "SELECT step.task, step.path, step.block_reason FROM step JOIN work ON work.workspace = step.workspace"
         " AND work.id = step.task WHERE work.workspace = ? AND work.parent = ? AND work.status IN ('ACTIVE', 'TODO')"
-        " AND step.completed = 0 AND step.blocked = 1 ORDER BY work.number, step.created_seq, step.id LIMIT ?",
+        f" AND step.completed = 0 AND step.blocked = 1 AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
+        " ORDER BY work.number, step.created_seq, step.id LIMIT ?",
         ctx.workspace,
         plan,
         MOST_LINES,

@@ -149,7 +149,9 @@ def step_text(step: Row) -> Any:
     text = Text.assemble((f"[{mark}] ", style), (f"{step['path']} {visible(step['title'])}", style))
     wants = [*step["missing"], *(f"proof of {name}" for name in step["missing_proof"])]
     if step["blocked"] and not step["completed"]:
-        text.append(f"  blocked: {visible(step['block_reason'] or 'no reason given')}", "red")
+        reason = visible(step["block_reason"] or "no reason given")
+        canceled = reason.startswith("canceled: ")
+        text.append(f"  {reason}" if canceled else f"  blocked: {reason}", "dim" if canceled else "red")
     if wants and not step["completed"]:
         text.append(f"  needs {', '.join(wants)}", "yellow")
     return text

@@ -270,6 +270,12 @@ const TONES = {
   unproven: "bad",
 };
 
+// A step that was taken back is blocked for this reason, and waits for nothing.
+export function stepState({ completed, blocked, block_reason: why }) {
+  if (completed) return "done";
+  return !blocked ? "open" : why?.startsWith("canceled: ") ? "canceled" : "blocked";
+}
+
 export function statusBadge(status) {
   return status
     ? badge(String(status).toLowerCase().replaceAll("_", " "), TONES[status] ?? "")

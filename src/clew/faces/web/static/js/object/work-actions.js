@@ -152,7 +152,7 @@ export const WORK = {
   step: (view) =>
     view.status === "done"
       ? [NOTE]
-      : view.status === "blocked"
+      : ["blocked", "canceled"].includes(view.status)
         ? [UNBLOCK, NOTE]
         : [CLOSE, BLOCK, NOTE],
   job: (view) => (["DONE", "FAILED", "CANCELED"].includes(view.status) ? [REQUEUE] : []),

@@ -3,7 +3,7 @@
 import { tryCall } from "../api.js";
 import { provingCommand } from "../commands.js";
 import { ago, copyButton, el } from "../dom.js";
-import { badge, command, idLink, prose, recordLink, statusBadge } from "../parts.js";
+import { badge, command, idLink, prose, recordLink, statusBadge, stepState } from "../parts.js";
 import { byWords } from "../people.js";
 import { fold } from "../redraw.js";
 import { link, objectLink } from "../router.js";
@@ -37,7 +37,7 @@ export async function taskBody(view) {
 
 function stepRow(step, proofs) {
   const proof = (proofs?.steps ?? []).find((item) => item.step_id === step.step_id);
-  const status = step.completed ? "done" : step.blocked ? "blocked" : "open";
+  const status = stepState(step);
   return el(
     "li",
     { data: { key: step.step_id } },

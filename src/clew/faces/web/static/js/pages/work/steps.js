@@ -2,7 +2,7 @@
 
 import { ago, el, shorten } from "../../dom.js";
 import { actionButtons } from "../../object/actions.js";
-import { badge, callText, prose, teach } from "../../parts.js";
+import { badge, callText, prose, statusBadge, stepState, teach } from "../../parts.js";
 import { byWords } from "../../people.js";
 import { fold } from "../../redraw.js";
 import { objectLink } from "../../router.js";
@@ -45,7 +45,7 @@ const STEP_ACTIONS = ["close", "block", "unblock", "note"];
 
 function stepRow(step, task, { evidence, proof, said }) {
   const depth = Math.min(DEEPEST, step.path.split(".").length - 1);
-  const kind = step.completed ? "done" : step.blocked ? "blocked" : "open";
+  const kind = stepState(step);
   const state = step.completed ? proof?.state : null;
   return el(
     "li",
@@ -53,14 +53,14 @@ function stepRow(step, task, { evidence, proof, said }) {
     el(
       "span",
       { class: "mark", role: "img", "aria-label": kind },
-      { done: "✓", blocked: "!", open: "○" }[kind],
+      { done: "✓", blocked: "!", canceled: "×", open: "○" }[kind],
     ),
     el(
       "div",
       { class: "stack tight grow" },
       stepHead(step, state, said?.held_by),
       step.blocked && !step.completed && step.block_reason
-        ? el("p", { class: "bad" }, step.block_reason)
+        ? el("p", { class: kind === "blocked" ? "bad" : "quiet" }, step.block_reason)
         : null,
       list("Holds when", step.success_criteria),
       list("Checked by", step.tests, true),
@@ -78,7 +78,7 @@ function stepHead(step, state, holder) {
     { class: "row" },
     el("a", { class: "what", href: objectLink(step.step_id) }, shorten(step.title, 160)),
     el("span", { class: "id" }, step.path),
-    step.blocked && !step.completed ? badge("blocked", "bad") : null,
+    ["blocked", "canceled"].includes(stepState(step)) ? statusBadge(stepState(step)) : null,
     state ? badge(state, PROVEN[state] ?? "bad") : null,
     step.completed_at_ms
       ? el("span", { class: "quiet" }, "closed ", ago(step.completed_at_ms))

@@ -39,6 +39,27 @@ def test_another_projects_guard_is_refused(make_clew: Make) -> None:
     assert Caller(make_clew(project_guard="repo:one"))("show", doc_kind="notes")["entries"]
 
 
+def test_the_refusal_of_another_projects_workspace_begins_with_a_call_that_works(make_clew: Make) -> None:
+    Caller(make_clew(project_guard="repo:one"))("notes_commit", content="x")
+    two = make_clew(project_guard="repo:two")
+    refused = Caller(two).answer("notes_commit", content="y")
+    first = refused.envelope["suggestions"][0]
+    assert first["params"] == {"content": "y", "workspace": "ws-repo-two"}
+    assert Caller(two)(first["target"], **first["params"])["entry"]["content"] == "y"
+    # Who named the wrong workspace is led back to the server's own.
+    mine = Caller(make_clew(project_guard="repo:two", workspace="mine"))
+    first = mine.answer("show", workspace="ws", doc_kind="notes").envelope["suggestions"][0]
+    assert (first["target"], first["params"]) == ("show", {"doc_kind": "notes", "workspace": "mine"})
+    assert mine("show", **first["params"])["entries"] == []
+
+
+def test_a_locked_server_of_another_project_has_no_call_to_offer(make_clew: Make) -> None:
+    Caller(make_clew(project_guard="repo:one"))("notes_commit", content="x")
+    locked = Caller(make_clew(project_guard="repo:two", workspace_lock=True)).answer("show")
+    assert not locked.ok and locked.envelope["suggestions"] == []
+    assert "set project_guard to repo:one" in locked.text
+
+
 def test_a_workspace_is_marked_on_its_first_use_also_without_a_setting(make_clew: Make) -> None:
     call = Caller(make_clew())
     call("notes_commit", content="x")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from clew.canonical import Json
 from clew.clock import Clock
-from clew.errors import ClewError, Suggestion, warning
+from clew.errors import Suggestion, warning
 from clew.registry.callers import keep_seen
 from clew.registry.connection import Connection
-from clew.registry.permission import check_not_mistyped, check_room, permitted
+from clew.registry.permission import check_not_mistyped, check_room, of_another_project, permitted
 from clew.settings import PLACE, Settings
 from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
@@ -172,11 +172,7 @@ class Context:
         # A place is only a hint: whoever names a workspace means to share it. A mark that somebody chose is binding.
         chosen = ws.project_guard is not None and not ws.project_guard.startswith(PLACE)
         if ws.project_guard and ws.project_guard != guard and (guard or chosen):
-            raise ClewError(
-                "PROJECT_GUARD_MISMATCH",
-                f"workspace {ws.id} belongs to {ws.project_guard}, this server to {self.settings.own_guard}",
-                f"Name another workspace, or set project_guard to {ws.project_guard} if this is the same project.",
-            )
+            raise of_another_project(ws.tx, self.settings, ws.id, ws.project_guard, self.remarks.call)
 
     def _keep_guard(self, ws: Workspace) -> None:
         """Mark the workspace with its project. One that a call merely named is nobody's until its project uses it."""

@@ -426,9 +426,9 @@ def _in_workspace(suggestion: Suggestion, call: Call) -> Suggestion:
 def _default_ways(error: ClewError, operation: Operation | None) -> list[Suggestion]:
     """Every mistake of a caller has a way out: an agent that is refused without one tends to repeat the same call.
 
-    While the store fails no operation helps; what does stands in the recovery.
+    While the store fails, or belongs to another project, no operation helps; what does stands in the recovery.
     """
-    if error.code.startswith("STORE_"):
+    if error.code.startswith("STORE_") or error.code == "PROJECT_GUARD_MISMATCH":
         return []
     if operation is None:
         return [suggest("op_search", "Finds operations by words.", "high", query="help")]

@@ -102,6 +102,31 @@ def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tup
     )
 
 
+def of_another_project(
+    tx: Transaction, settings: Settings, name: str, mark: str, call: tuple[str, Json] | None
+) -> ClewError:
+    """The refusal of a workspace that another project uses, with the same call in one that this project may use."""
+    free = _unmarked(tx, settings, name)
+    again = [] if call is None or free is None else [(call[0], {**call[1], "workspace": free})]
+    return ClewError(
+        "PROJECT_GUARD_MISMATCH",
+        f"workspace {name} belongs to {mark}, this server to {settings.own_guard}",
+        f"Name another workspace, or set project_guard to {mark} if this is the same project.",
+        suggestions=[suggest(target, f"The same call in {free}.", "high", **given) for target, given in again],
+    )
+
+
+def _unmarked(tx: Transaction, settings: Settings, refused: str) -> str | None:
+    """The server's own workspace, else a new one named after its mark; None where neither may be used."""
+    ending = re.sub(r"[^a-z0-9]+", "-", settings.own_guard.lower()).strip("-")[:24].strip("-") or "other"
+    for name in (settings.workspace, f"{refused[:100]}-{ending}"):
+        row = find_workspace(tx, name)
+        mark = row["project_guard"] if row is not None else None
+        if name != refused and mark in (None, settings.own_guard) and _permits(settings, name):
+            return name
+    return None
+
+
 def _permits(settings: Settings, workspace: str) -> bool:
     try:
         return permitted(settings, workspace) == workspace

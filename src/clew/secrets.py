@@ -42,7 +42,11 @@ _NAMED = re.compile(
 _ADDRESS = re.compile(
     rf"(?P<name>{_BEGINS}[a-z]" r"[a-z0-9+.-]{0,30}://[^\s:/@]*:)(?P<value>[^\s/<]+)(?=@)", re.IGNORECASE
 )
-_BEARER = re.compile(rf"(?P<name>{_BEGINS}Bearer" r"\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
+_BEARER = re.compile(rf"(?P<name>{_BEGINS}Bearer" r"\s+)(?P<value>[A-Za-z0-9._~+/=-]+)", re.IGNORECASE)
+_HEADER = re.compile(r"authorization(?:\\{0,15}[\"']\]?)?\s{0,8}[:=]\s{0,8}(?:\\{0,15}[\"'])?\Z", re.IGNORECASE)
+"""What stands before `Bearer` in the header of a request. There whatever follows is a secret, elsewhere it may be a
+word of a sentence (`a bearer token`)."""
+_LONGEST_HEADER = 64
 _BASIC = re.compile(rf"(?P<name>{_BEGINS}Basic" r"\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
 
 # Words that follow a name in a sentence or in an error message, and are no value of it.
@@ -59,7 +63,7 @@ _CLUES = {
     ),
     **dict.fromkeys(_PREFIXES, re.compile(r"[\w-]{10}")),
     **dict.fromkeys(("akia", "asia", "aiza", "sk-", "k_"), re.compile(r"[\w-]{16}")),
-    "bearer": re.compile(r"\s+[\w.~+/=-]{6}"),
+    "bearer": re.compile(r"\s+[\w.~+/=-]"),
     "basic": re.compile(r"\s+[\w+/]{8}"),
     "private key-----": re.compile(""),
     "://": re.compile(r"[^\s:/@]*:[^\s/<]+@"),
@@ -135,7 +139,13 @@ def _stretches(text: str, clues: Iterable[str]) -> list[tuple[int, int]]:
 def _beginning(text: str, place: int) -> int:
     """Before the name or word that holds a clue, behind a sign that stands in none."""
     earliest = max(0, place - _RUN)
-    return max(earliest, *(text.rfind(sign, earliest, place) + 1 for sign in ' \n"'))
+    begins = max(earliest, *(text.rfind(sign, earliest, place) + 1 for sign in ' \n"'))
+    header = _header_before(text, place) if text.startswith(("B", "b"), place) else None
+    return begins if header is None else min(begins, header.start())
+
+
+def _header_before(text: str, place: int) -> re.Match[str] | None:
+    return _HEADER.search(text, max(0, place - _LONGEST_HEADER), place)
 
 
 def _token_end(text: str, place: int) -> int:
@@ -166,10 +176,29 @@ def _is_secret(match: re.Match[str]) -> bool:
     if match.re is _BASIC:
         return _has_password(value)
     if match.re is _BEARER:
-        return not value.isalpha() or len(value) >= 20
+        return _header_before(match.string, match.start()) is not None or _is_token(value.rstrip(".=/"))
     if match.re is _ADDRESS or match["value"].lstrip("\\").startswith(('"', "'")):
         return True
     return _is_named_value(match["word"].lower(), value.rstrip(".)"))
+
+
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}")
+"""So many in a row are hardly in any word."""
+_CAPITAL_INSIDE = re.compile(r"(?<=[a-z])[A-Z]")
+
+
+def _is_token(value: str) -> bool:
+    """Whether what follows `bearer` in a sentence is no word of it: it has digits, is very long, or looks random."""
+    if len(value) < 6:
+        return False
+    if any(sign.isdigit() for sign in value):
+        return True
+    longest = max(re.split(r"[._~+/=-]", value), key=len)
+    # Letters chosen at random change to capitals at every fourth one, words joined to a name (`accessToken`) at six.
+    capitals = len(_CAPITAL_INSIDE.findall(longest))
+    return (
+        len(longest) >= 20 or 5 * capitals >= max(len(longest), 10) or _CONSONANTS.search(longest.lower()) is not None
+    )
 
 
 def _is_named_value(word: str, value: str) -> bool:
@@ -229,7 +258,7 @@ _BEHIND = {
 }
 """The bytes that may follow a clue in a secret."""
 _VALUE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-.~+/=") | frozenset(range(0x80, 0x100))
-_LEAST_VALUE = {"bearer": 6, "basic": 8}
+_LEAST_VALUE = {"bearer": 1, "basic": 8}
 
 
 def _likely_clues(lowered: str) -> list[str]:

@@ -19,6 +19,7 @@ from clew.memory.contradictions.lexicon import (
     FUNCTIONAL,
     LOOSE,
     MOMENTS,
+    NOTHING,
     PLACING,
     PLAIN_VERBS,
     RESPONSIBLE,
@@ -44,6 +45,9 @@ ONLY = "only"
 _ARTICLES = frozenset({"a", "an", "the", "our", "your", "its", "their", "this", "that", "these", "those", "my"})
 _JOINTS = frozenset({"for", "to", "by", "in", "on", "at", "from", "with", "of"})
 _OF = frozenset({"of", "for", "from", "in", "on", "with", "over", "under", "by", "at"})
+_NO_NOUN = SILENT | DENYING
+_NO_MARK = _OF | DENYING
+_BEFORE_NOUN = _JOINTS | _ARTICLES
 _BOUNDS = frozenset({"over", "under", "above", "below", "atmost", "atleast", "before", "after"})
 _NO_VERB_AFTER = _ARTICLES | _OF | UNIVERSAL
 _VERBS = frozenset(map(stem, VERBS))
@@ -96,15 +100,15 @@ def named_by_number(words: list[str], at: int | None) -> frozenset[str]:
     Such a number is an identity and no value. What is used or required has a version instead: `node 18 is required`.
     """
     if not any(map(str.isdigit, words)):
-        return frozenset()
+        return NOTHING
     for place, word in enumerate(words):
         if place and word.isdigit() and not is_measure(words[place - 1]):
             numbered = words[place - 1] in _NUMBERING
             noun = words[place - 2] if numbered and place > 1 else words[place - 1]
-            if noun in SILENT | DENYING | _OF or (not numbered and not _named_here(words, at, place)):
+            if noun in _NO_NOUN or noun in _OF or (not numbered and not _named_here(words, at, place)):
                 continue
             return frozenset({stem(noun), word})
-    return frozenset()
+    return NOTHING
 
 
 def _named_here(words: list[str], at: int | None, place: int) -> bool:
@@ -119,12 +123,19 @@ def _clause(words: list[str], at: int) -> Clause | None:
     if not nouns:
         return None
     end = next((place for place, word in enumerate(nouns) if place and word in _OF), len(nouns))
-    if nouns[end - 1] in SILENT | DENYING:
+    if nouns[end - 1] in _NO_NOUN:
         return None
     head = stem(nouns[end - 1])
-    others = [word for place, word in enumerate(nouns) if place != end - 1 and word not in _OF | DENYING]
+    others = [word for place, word in enumerate(nouns) if place != end - 1 and word not in _NO_MARK]
     marks = frozenset(stem(word) for word in others if _telling(word) and (is_period(word) or not is_measure(word)))
-    return Clause(head, marks, _main_verb(words, at), _content(words[at:]), _said(words[at:]), _BOUNDS & {*words[:at]})
+    return Clause(
+        head,
+        marks or NOTHING,
+        _main_verb(words, at),
+        _content(words[at:]),
+        _said(words[at:]),
+        _BOUNDS & {*words[:at]} or NOTHING,
+    )
 
 
 def _commands(words: list[str], at: int) -> bool:
@@ -168,7 +179,7 @@ def _main_verb(words: list[str], at: int) -> str:
 
 
 def _content(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(stem(word) for word in words if _telling(word) and word not in DENYING)
+    return frozenset(stem(word) for word in words if _telling(word) and word not in DENYING) or NOTHING
 
 
 def _telling(word: str) -> bool:
@@ -270,7 +281,7 @@ def _some_of_all(whole: Sequence[str], part: Sequence[str]) -> bool:
 def _without(words: Sequence[str], at: int) -> tuple[frozenset[str], frozenset[str]]:
     """What a quantifier counts (the words up to the verb or the next phrase), and the other content of the sentence."""
     end = at + 1
-    while end < len(words) and words[end] in _JOINTS | _ARTICLES:
+    while end < len(words) and words[end] in _BEFORE_NOUN:
         end += 1
     start = end
     while end < len(words) and end - start < 3 and not _ends_phrase(words, end, first=end == start):
@@ -355,7 +366,7 @@ def _value(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]]:
     end = next((at for at, word in enumerate(words) if word in _ENDS), len(words))
     said = _slot_words(words[:end]) | {stem(word) for word in words[:end] if word in TELLING}
     rest = tuple(stem(word) for word in words[end:] if word not in SILENT or word in _ENDS)
-    return (said if 0 < len(said) <= MOST_WORDS else frozenset()), rest
+    return (said if 0 < len(said) <= MOST_WORDS else NOTHING), rest
 
 
 def _slot_words(words: Iterable[str]) -> frozenset[str]:

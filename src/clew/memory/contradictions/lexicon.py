@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 
 DENYING = frozenset(
     """
@@ -402,6 +402,8 @@ SHORT_FORMS = {
 }
 """Spellings that are replaced before the text is cut into words."""
 
+NOTHING: frozenset[str] = frozenset()
+"""One empty set for all: each new one takes 216 bytes, and a kept statement has half a dozen."""
 LETTERS = re.compile(r"[^a-z']+")
 """What stands between words of letters."""
 CONTRAST = re.compile(r",\s+not\s+")
@@ -410,6 +412,10 @@ _SPELLED_STARTS = frozenset(LETTERS.split(long)[0] for long in SHORT_FORMS)
 """First words of the spellings: a text without any of them needs no search for the long ones."""
 
 
-def usual_spellings(text: str, words: Iterable[str]) -> str:
-    """The text, whose words of letters these are, with the usual form in the place of every other spelling."""
+@lru_cache(maxsize=16)
+def usual_spellings(text: str) -> str:
+    """The text with the usual form in the place of every other spelling.
+
+    The rules and the sentence ask for the same text one after the other, so the last few are kept."""
+    words = LETTERS.split(text)
     return text if _SPELLED_STARTS.isdisjoint(words) else _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)

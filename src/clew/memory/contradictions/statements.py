@@ -38,7 +38,7 @@ from clew.memory.contradictions.lexicon import (
     CONTRAST,
     DENYING,
     EXCLUSIVE,
-    LETTERS,
+    NOTHING,
     OPPOSED,
     PLACES,
     PLACING,
@@ -128,11 +128,11 @@ def read(statement: str) -> Reading:
     said = frozenset(stems)
     telling = {word for word in set(kept) - _UNTOLD - numeric if not word.isdigit()}
     return Reading(
-        frozenset(map(stem, telling)),
+        frozenset(map(stem, telling)) or NOTHING,
         denies,
         values,
         refused,
-        said & _OPPOSED_STEMS,
+        said & _OPPOSED_STEMS or NOTHING,
         found,
         places,
         said,
@@ -151,7 +151,7 @@ _AFTER_PURPOSE = AUXILIARY | PLACING.keys() | VERBS | {f"{verb}s" for verb in VE
 def _purpose(words: list[str]) -> frozenset[str]:
     """The words after the last `for` up to a verb, without numbers: what the thing is meant for."""
     if "for" not in words:
-        return frozenset()
+        return NOTHING
     at = max(at for at, word in enumerate(words) if word == "for")
     end = next((place for place in range(at + 2, len(words)) if words[place] in _AFTER_PURPOSE), len(words))
     return _telling([word for word in words[at + 1 : end] if not is_measure(word)])
@@ -218,13 +218,7 @@ def _words(statement: str) -> list[str]:
     if "," in text:
         text = CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
-    text = usual_spellings(text, chain.from_iterable(map(_letters, text.split())))
-    return list(chain.from_iterable(map(_chunk_words, text.split())))
-
-
-@lru_cache(maxsize=WORDS_KEPT)
-def _letters(chunk: str) -> tuple[str, ...]:
-    return tuple(LETTERS.split(chunk))
+    return list(chain.from_iterable(map(_chunk_words, usual_spellings(text).split())))
 
 
 @lru_cache(maxsize=20_000)
@@ -245,7 +239,7 @@ _CHOICE = frozenset({"can", "may", "could"})
 def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:
     """`X instead of Y` says X and refuses Y."""
     if "insteadof" not in words or not _CHOICE.isdisjoint(words):
-        return words, frozenset()
+        return words, NOTHING
     at = words.index("insteadof")
     rest = [word for word in words[at + 1 : at + 4] if word not in SILENT][:2]
     kept = words[:at] + [word for word in words[at + 1 :] if word not in rest]
@@ -281,7 +275,7 @@ def _meet(a: Reading, b: Reading) -> bool:
     return all(a.places[group] & b.places[group] for group in a.places.keys() & b.places.keys())
 
 
-def _alike(a: Reading, b: Reading, without: frozenset[str] = frozenset(), also: frozenset[str] = frozenset()) -> float:
+def _alike(a: Reading, b: Reading, without: frozenset[str] = NOTHING, also: frozenset[str] = NOTHING) -> float:
     """How much two subjects share, 0 to 1: the mean of their common words over all words and over the shorter one."""
     first, second = (a.subject | also) - without, (b.subject | also) - without
     if not first or not second:

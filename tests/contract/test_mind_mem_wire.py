@@ -7,6 +7,7 @@ tested on both engines in `test_mind_mem_calls` and `test_mind_mem_files`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,9 @@ def test_its_mode_counts_and_its_keys_stay(client: MindMem) -> None:
     assert client("scan")["checks"]["governance_mode"] == "propose"
     client("governance", mode="propose", per_day=9)
     after = json.loads(client.read("memory/intel-state.json"))
-    assert {name: after[name] for name in STATE if name != "proposal_budget"} == {
-        name: value for name, value in STATE.items() if name != "proposal_budget"
-    }
+    # The time of the last apply is written by those of other tests.
+    same = STATE.keys() - {"proposal_budget", "last_apply_ts"}
+    assert {name: after[name] for name in same} == {name: STATE[name] for name in same}
     assert after["proposal_budget"] == {**STATE["proposal_budget"], "per_day": 9}
 
 
@@ -76,6 +77,9 @@ def test_what_it_staged_can_be_applied(client: MindMem, number: int) -> None:
 def test_an_apply_keeps_the_files_as_they_were_and_is_taken_back(client: MindMem) -> None:
     before = client.read(TASKS)
     done = client("approve_apply", proposal_id="P-20261115-103", dry_run="false")
+    state = json.loads(client.read("memory/intel-state.json"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", state["last_apply_ts"])
+    assert state["last_apply_ts"] != STATE["last_apply_ts"] and state.keys() >= STATE.keys()
     assert "\n- 2026-11-15: finished\n" in client.read(TASKS), "quotes around a value are no part of it"
     snapshot = client.root / "intelligence/applied" / done["receipt_ts"] / TASKS
     assert snapshot.read_text(encoding="utf-8") == before

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -100,6 +101,15 @@ def save(ctx: Context, governance: Governance) -> None:
     if isinstance(budget, dict):
         raw["proposal_budget"] = {**budget, **raw["proposal_budget"]}
     plain_files.write(ctx, STATE_FILE, _printed({**kept, **raw}), "governance")
+
+
+def note_apply(ctx: Context) -> None:
+    """Write down when a proposal was last applied. Mind-Mem asks the file for it, and then waits a while."""
+    raw = next(_objects([plain_files.text(ctx, STATE_FILE) or ""]), None)
+    # Without the file its defaults hold, and a broken one has let nothing be applied.
+    if raw is not None:
+        stamp = datetime.fromtimestamp(ctx.now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        plain_files.write(ctx, STATE_FILE, _printed({**raw, "last_apply_ts": stamp}), "apply")
 
 
 def _existing(ctx: Context) -> dict[str, Any]:

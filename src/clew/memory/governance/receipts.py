@@ -61,6 +61,7 @@ def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool =
     approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
     proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts, **approver)
     signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
+    policy.note_apply(ctx)
     payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
     ctx.emit("memory", "proposal_applied", proposal.id, payload)
     # Last, because what depends on the blocks is derived from their new state and from the proposal's new status.

@@ -70,7 +70,7 @@ def entries(brief: Brief, names: Iterable[str] = NAMES) -> list[BriefLine]:
 
 
 def urgent(entry: BriefLine) -> bool:
-    return bool(entry.alarm or entry.instead)
+    return bool(entry.alarm)
 
 
 def calm(brief: Brief, *kinds: str) -> list[BriefLine]:

@@ -54,6 +54,19 @@ def test_its_state_file_counts_and_keeps_what_only_mind_mem_knows(theirs: Memory
     assert after["proposal_budget"]["per_week"] == 20
 
 
+def test_the_state_file_that_clew_makes_has_the_counters_that_its_scan_needs(ours: Memory) -> None:
+    ours.decide("Deploys happen from CI")
+    ours("governance", per_day=9)
+    made = json.loads(ours.read(STATE_FILE))
+    assert (made["counters"], made["proposal_budget"]["per_day"]) == ({}, 9)
+    ours.edit(STATE_FILE, json.dumps({name: value for name, value in made.items() if name != "counters"}))
+    ours("scan")
+    assert json.loads(ours.read(STATE_FILE)) == made, "an older Clew made it without them"
+    ours.edit(STATE_FILE, json.dumps({**made, "counters": {"snapshots": 3}}))
+    ours("governance", per_day=8)
+    assert json.loads(ours.read(STATE_FILE))["counters"] == {"snapshots": 3}
+
+
 @pytest.mark.parametrize("number", range(102, 108))
 def test_each_kind_of_proposal_that_it_staged_is_applied_and_taken_back(theirs: Memory, number: int) -> None:
     before = {path: theirs.read(path) for path in (DECISIONS, TASKS)}

@@ -159,6 +159,7 @@ def overdue_reviews(ctx: Context, report: ScanReport) -> None:
 
 def governance_state(ctx: Context, report: ScanReport) -> None:
     """A state file that cannot be read stops all applying, so it must be seen."""
+    policy.complete(ctx)
     loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
     if loaded.problem:

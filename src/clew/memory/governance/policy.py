@@ -100,7 +100,7 @@ def save(ctx: Context, governance: Governance) -> None:
     budget = kept.get("proposal_budget")
     if isinstance(budget, dict):
         raw["proposal_budget"] = {**budget, **raw["proposal_budget"]}
-    plain_files.write(ctx, STATE_FILE, _printed({**kept, **raw}), "governance")
+    plain_files.write(ctx, STATE_FILE, _state_text({**kept, **raw}), "governance")
 
 
 def note_apply(ctx: Context) -> None:
@@ -109,7 +109,14 @@ def note_apply(ctx: Context) -> None:
     # Without the file its defaults hold, and a broken one has let nothing be applied.
     if raw is not None:
         stamp = datetime.fromtimestamp(ctx.now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        plain_files.write(ctx, STATE_FILE, _printed({**raw, "last_apply_ts": stamp}), "apply")
+        plain_files.write(ctx, STATE_FILE, _state_text({**raw, "last_apply_ts": stamp}), "apply")
+
+
+def complete(ctx: Context) -> None:
+    """Add what Mind-Mem needs to a state file that an older Clew made without it. Somebody else's is left alone."""
+    raw = next(_objects([plain_files.text(ctx, STATE_FILE)]), None)
+    if raw is not None and "counters" not in raw and plain_files.first_origin(ctx, STATE_FILE) == "init":
+        plain_files.write(ctx, STATE_FILE, _state_text(raw), "init")
 
 
 def _existing(ctx: Context) -> dict[str, Any]:
@@ -126,7 +133,12 @@ def _existing(ctx: Context) -> dict[str, Any]:
 
 
 def default_state_text() -> str:
-    return _printed(Governance().model_dump())
+    return _state_text(Governance().model_dump())
+
+
+def _state_text(raw: dict[str, Any]) -> str:
+    """The state file. Mind-Mem counts its findings in `counters`; without it its scan ends in an error."""
+    return _printed({**raw, "counters": raw.get("counters", {})})
 
 
 def default_configuration_text() -> str:

@@ -10,6 +10,8 @@ import orjson
 import pytest
 
 from clew.app import Clew
+from clew.memory.kernel_defaults import Setting
+from clew.memory.kernels import every_kernel
 from clew.settings import load_settings
 from tests.contract.mind_mem import DECISIONS, decision
 from tests.memory.conftest import Memory
@@ -144,10 +146,46 @@ def test_kernels_of_mind_mem_are_read_honoured_where_they_can_be_and_named_once(
     assert shown["config"]["retrieval"] == {"wide_k": "200"}
     assert shown["unused"] == ["fields.Context", "retrieval.wide_k"]
     assert "problems" not in shown
-    assert memory("get_mind_kernel", name="own")["config"] == {"alpha": {"x": "1"}}
+    own = memory("get_mind_kernel", name="own")
+    assert (own["config"], own["unused"]) == ({"alpha": {"x": "1"}}, ["alpha.x"])
     answer = memory.answer("recall", query="Redis")
     assert not [warning for warning in answer.envelope["warnings"] if warning["code"] == "KERNEL_REJECTED"]
-    assert [item["file"] for item in memory("scan")["findings"] if item["check"] == "kernel"] == ["mind/recall.mind"]
+    named = {item["file"]: item["message"] for item in memory("scan")["findings"] if item["check"] == "kernel"}
+    assert named == {
+        "mind/own.mind": "Keys that steer nothing here: alpha.x",
+        "mind/recall.mind": "Keys that steer nothing here: fields.Context, retrieval.wide_k",
+    }
+
+
+def test_what_mind_mem_ships_and_never_reads_switches_nothing_off(memory: Memory) -> None:
+    """Its hybrid kernel says that vectors are off, which nobody chose; the same line in Clew's own kernel counts."""
+    memory.propose("Use Redis")
+    memory.edit(
+        "mind/hybrid.mind", "[vector]\nenabled = false\nmin_similarity = 0.3\n[fallback]\nlog_fallback = true\n"
+    )
+    shown = memory("get_mind_kernel", name="hybrid")
+    assert sorted(shown["unused"]) == ["fallback.log_fallback", "vector.enabled", "vector.min_similarity"]
+    assert vector_settings(memory) == (True, 0.25)
+    memory.edit("mind/hybrid.mind", "[vector]\nenabled = false\nmin_similarity = 0.3\n")
+    assert vector_settings(memory) == (False, 0.3)
+
+
+def vector_settings(memory: Memory) -> tuple[Setting, Setting]:
+    memory("list_mind_kernels")
+    with memory.context().reading() as ctx:
+        vector = every_kernel(ctx)["vector"]
+    return vector["enabled"], vector["min_similarity"]
+
+
+def test_a_field_weight_that_is_no_weight_is_rejected(memory: Memory) -> None:
+    memory.propose("Use Redis")
+    memory.edit("mind/recall.mind", "[fields]\nStatement = banana\nTags = 99\n")
+    shown = memory("get_mind_kernel", name="recall")
+    assert "unused" not in shown
+    assert shown["problems"] == [
+        "mind/recall.mind line 2: fields.Statement: 'banana' is not a number",
+        "mind/recall.mind line 3: fields.Tags: 99 is not between 0 and 8",
+    ]
 
 
 def test_a_tuned_field_weight_counts(memory: Memory) -> None:
@@ -170,8 +208,6 @@ def test_every_kernel_that_is_listed_can_be_edited(memory: Memory) -> None:
 
 
 def test_the_configuration_turns_the_search_by_meaning_off(memory: Memory) -> None:
-    from clew.memory.kernels import every_kernel
-
     memory.edit("mind-mem.json", '{"recall": {"vector_enabled": false}}')
     memory("list_proposals")
     with memory.context().reading() as ctx:

@@ -1,8 +1,8 @@
 """Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire.
 
 Kernels as Mind-Mem ships them are accepted too. Mind-Mem itself reads only k1, b and the weights of fields; its other
-keys have no effect there, so Clew knows them and ignores them. A weight that somebody tuned keeps its proportion:
-Statement at twice what Mind-Mem ships makes Clew's headline count twice.
+keys have no effect there, so Clew names them and ignores them, also the two that Clew has under the same name. A weight
+that somebody tuned keeps its proportion: Statement at twice what Mind-Mem ships makes Clew's headline count twice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LoadedKernel:
     values: Values
     problems: list[str]
     unused: list[str]
-    """Keys that Mind-Mem ships and Clew's recall does not have."""
+    """Keys that steer nothing here: those of Mind-Mem that Clew's recall does not have, and all of another kernel."""
 
 
 def kernel(ctx: Context, name: str) -> Values:
@@ -90,6 +90,7 @@ def parse(name: str, text: str) -> LoadedKernel:
     """Read a kernel; keys that nothing reads and values out of range are problems.
 
     A kernel that Clew does not have steers nothing, so nothing in it is a problem: it may be a person's own, or code.
+    Its keys are unused.
     """
     # The text is part of the cache's key, so an edited file is read anew at the next call.
     reader = _Reader(name)
@@ -100,6 +101,7 @@ def parse(name: str, text: str) -> LoadedKernel:
                 reader.take(line)
             except ValueError as problem:
                 reader.problems.append(f"{path_of(name)} line {number}: {problem}")
+    reader.set_back()
     problems = reader.problems if name in DEFAULTS else []
     return LoadedKernel(reader.config, reader.values, problems, reader.unused)
 
@@ -117,6 +119,7 @@ class _Reader:
         self.problems: list[str] = []
         self.unused: list[str] = []
         self.section = ""
+        self.theirs = False
 
     def take(self, line: str) -> None:
         header, pair = _SECTION.fullmatch(line), _PAIR.fullmatch(line)
@@ -136,7 +139,10 @@ class _Reader:
     def _set(self, key: str, value: str) -> None:
         self.config.setdefault(self.section, {})[key] = value
         spec = self.specs.get(self.section, {}).get(key)
-        if spec is not None:
+        if not self.specs:
+            # Without a section it is a line of code that looks like a setting.
+            self.unused += [f"{self.section}.{key}"] if self.section else []
+        elif spec is not None:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
         elif is_foreign(self.name, self.section, key):
             self._set_foreign(key, value)
@@ -147,11 +153,19 @@ class _Reader:
             raise ValueError(f"key {self.section}.{key} is read by nothing; known: {known}")
 
     def _set_foreign(self, key: str, value: str) -> None:
+        self.theirs = True
         meant = scaled(self.name, self.section, key, value)
         if meant is None:
             self.unused.append(f"{self.section}.{key}")
         else:
             self.values[self.section][meant[0]] = meant[1]
+
+    def set_back(self) -> None:
+        """Ignore what Mind-Mem ships and never reads in a file of its own, which is known by keys that only it has."""
+        for section, key in IDLE.get(self.name, ()) if self.theirs else ():
+            if key in self.config.get(section, {}):
+                self.values[section][key] = self.specs[section][key].default
+                self.unused.append(f"{section}.{key}")
 
 
 def typed(name: str, value: str, spec: Key) -> Setting:
@@ -290,6 +304,8 @@ KNOWN: dict[str, dict[str, frozenset[str]]] = {
     for kernel, sections in _KEYS.items()
 }
 """Kernel -> section -> the keys that Mind-Mem has there and Clew has not."""
+IDLE: dict[str, tuple[tuple[str, str], ...]] = {"hybrid": (("vector", "enabled"), ("vector", "min_similarity"))}
+"""Kernel -> the keys that both have, and that Mind-Mem never reads: what it ships there is nobody's choice."""
 
 
 def is_foreign(kernel: str, section: str, key: str) -> bool:
@@ -298,13 +314,9 @@ def is_foreign(kernel: str, section: str, key: str) -> bool:
 
 def scaled(kernel: str, section: str, key: str, value: str) -> tuple[str, Setting] | None:
     """The weight of Clew that a key of Mind-Mem stands for, with its value; None when there is no such weight."""
-    target = SCALED.get((section, key)) if kernel == "recall" else None
-    try:
-        factor = float(value) / target[1] if target else 1.0
-    except ValueError:
+    if kernel != "recall" or (section, key) not in SCALED:
         return None
+    weight, shipped = SCALED[section, key]
     # 10 is also the upper end of the range that Clew's own field weights accept.
-    if target is None or not 0 <= factor <= 10:
-        return None
-    default = float(DEFAULTS[kernel][section][target[0]].default)
-    return target[0], min(default * factor, 10.0)
+    factor = _number(f"{section}.{key}", value, Key(shipped, 0, 10 * shipped)) / shipped
+    return weight, min(float(DEFAULTS[kernel][section][weight].default) * factor, 10.0)

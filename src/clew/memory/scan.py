@@ -10,6 +10,7 @@ import orjson
 
 from clew.canonical import canonical
 from clew.clock import rfc3339
+from clew.errors import shorten
 from clew.memory import blocks, drift, kernels
 from clew.memory.contradictions import detection, resolutions
 from clew.memory.drift import Cite, CitedLines
@@ -181,14 +182,14 @@ def rejected_values(ctx: Context, report: ScanReport) -> None:
 
 
 def kernel_files(ctx: Context, report: ScanReport) -> None:
-    """Kernel lines that were rejected."""
+    """Kernel lines that were rejected, and keys that steer nothing."""
     for name in kernels.names(ctx):
         loaded = kernels.load(ctx, name)
         for problem in loaded.problems:
             report.find("kernel", problem, file=kernels.path_of(name))
         if loaded.unused:
-            said = f"Keys of Mind-Mem that steer nothing here: {', '.join(loaded.unused)}"
-            report.find("kernel", said, file=kernels.path_of(name))
+            said = f"Keys that steer nothing here: {', '.join(loaded.unused)}"
+            report.find("kernel", shorten(said, 1000), file=kernels.path_of(name))
 
 
 CHECKS: tuple[Check, ...] = (

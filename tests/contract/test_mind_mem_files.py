@@ -26,7 +26,7 @@ from tests.contract.mind_mem import (
 )
 from tests.memory.conftest import Memory
 
-STATE_FILE = "memory/intel-state.json"
+STATE_FILE, CONFIGURATION = "memory/intel-state.json", "mind-mem.json"
 
 
 @pytest.fixture
@@ -65,6 +65,53 @@ def test_the_state_file_that_clew_makes_has_the_counters_that_its_scan_needs(our
     ours.edit(STATE_FILE, json.dumps({**made, "counters": {"snapshots": 3}}))
     ours("governance", per_day=8)
     assert json.loads(ours.read(STATE_FILE))["counters"] == {"snapshots": 3}
+
+
+def modes(memory: Memory) -> list[str]:
+    return [json.loads(memory.read(path))["governance_mode"] for path in (STATE_FILE, CONFIGURATION)]
+
+
+def test_where_two_files_name_a_mode_the_stricter_holds_and_governance_writes_both(theirs: Memory) -> None:
+    """Mind-Mem 1.0.3 reads it from the state file, 5.0.3 from its configuration."""
+    proposed = theirs.propose("Deploys happen on Mondays")["proposal_id"]
+    theirs.edit(CONFIGURATION, '{"limits": {"a": 1}, "governance_mode": "detect_only"}')
+    found = theirs("scan")
+    (said,) = [item for item in found["findings"] if item["check"] == "state"]
+    assert (found["checks"]["governance_mode"], said["file"]) == ("detect_only", CONFIGURATION)
+    assert "says detect_only and memory/intel-state.json says propose" in said["message"]
+    refused = theirs.error("approve_apply", proposal_id=proposed, dry_run=False)
+    assert refused["details"]["rule"] == "detect_only" and CONFIGURATION in refused["message"]
+    assert theirs("governance", per_day=9)["problem"] == said["message"]
+    assert modes(theirs) == ["propose", "detect_only"], "only a mode that is given is written"
+    assert "problem" not in theirs("governance", mode="propose")
+    assert modes(theirs) == ["propose", "propose"]
+    assert json.loads(theirs.read(CONFIGURATION))["limits"] == {"a": 1}
+    assert theirs("approve_apply", proposal_id=proposed, dry_run=False)["status"] == "applied"
+
+
+def test_a_mode_that_is_set_here_holds_for_mind_mem_too(ours: Memory) -> None:
+    ours("governance", mode="enforce")
+    assert modes(ours) == ["enforce", "enforce"]
+    (ours.root / ".spec_binding.json").write_text("{}")
+    assert "mm bind --rebind" in ours("governance", mode="detect_only")["next_step"]
+    assert modes(ours) == ["detect_only", "detect_only"]
+    assert "next_step" not in ours("governance", mode="detect_only"), "nothing was written"
+
+
+def test_a_configuration_that_names_no_mode_or_cannot_be_read(theirs: Memory) -> None:
+    before = theirs.read(CONFIGURATION)
+    assert theirs("governance", mode="enforce")["governance_mode"] == "enforce"
+    assert theirs.read(CONFIGURATION) == before
+    for broken in (
+        '{"governance_mode": "yolo", "limits": 1}',
+        '{"governance_mode": ',
+        "[]",
+        '{"governance_mode": null}',
+    ):
+        theirs.edit(CONFIGURATION, broken)
+        assert theirs("scan")["checks"]["governance_mode"] == "detect_only"
+        assert theirs("governance", mode="propose")["governance_mode"] == "propose"
+        assert modes(theirs) == ["propose", "propose"]
 
 
 @pytest.mark.parametrize("number", range(102, 108))

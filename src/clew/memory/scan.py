@@ -159,12 +159,12 @@ def overdue_reviews(ctx: Context, report: ScanReport) -> None:
 
 
 def governance_state(ctx: Context, report: ScanReport) -> None:
-    """A state file that cannot be read stops all applying, so it must be seen."""
+    """What is wrong with the files that name the mode: it may stop all applying, so it must be seen."""
     policy.complete(ctx)
     loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
     if loaded.problem:
-        report.find("state", loaded.problem, file=policy.STATE_FILE)
+        report.find("state", loaded.problem, file=loaded.file)
 
 
 def rejected_values(ctx: Context, report: ScanReport) -> None:

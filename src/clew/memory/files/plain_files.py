@@ -22,6 +22,13 @@ def text(ctx: Context, path: str) -> str:
     return stored(ctx, path).removeprefix(BOM)
 
 
+def both(ctx: Context, one: str, other: str) -> tuple[str, str]:
+    """What two files say, asked in one round trip."""
+    sql = "SELECT path, text FROM plain_file WHERE workspace = ? AND path IN (?, ?) AND until IS NULL"
+    found = {row["path"]: row["text"].removeprefix(BOM) for row in ctx.tx.all(sql, ctx.workspace, one, other)}
+    return found.get(one, ""), found.get(other, "")
+
+
 def stored(ctx: Context, path: str) -> str:
     """The file as it stands, character for character; empty when there is none."""
     sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? AND until IS NULL"

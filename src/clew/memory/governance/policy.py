@@ -2,6 +2,9 @@
 
 Mind-Mem uses the same file and keeps more in it (its version, counters, times of its last scan and apply). Clew ignores
 the keys it does not know, and keeps them whenever it writes the file.
+
+Mind-Mem read the mode from that file at first; its version 5 reads it from `mind-mem.json`, so both count here. Where
+both name one, the stricter holds: what one program was told not to apply, the other must not apply either.
 """
 
 from __future__ import annotations
@@ -10,18 +13,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clew.errors import ClewError
 from clew.memory.files import plain_files
+from clew.memory.files.directory import CONFIGURATION, root_of
 from clew.registry.context import Context
 
 STATE_FILE = "memory/intel-state.json"
 Review = Literal["risk", "all"]
 Mode = Literal["detect_only", "propose", "enforce"]
+STRICT_FIRST: tuple[Mode, ...] = get_args(Mode)
+BINDING = ".spec_binding.json"
+"""Where Mind-Mem 5 keeps a hash of its configuration."""
 Count = Annotated[int, Field(ge=0, le=100_000)]
 
 
@@ -51,15 +58,57 @@ class Governance(BaseModel):
     """Whether mode enforce applies by itself. Mind-Mem writes `false` into every state file that it makes."""
 
 
+class Configured(BaseModel):
+    """What of Mind-Mem's configuration is read here."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    governance_mode: Mode = "enforce"
+
+
 @dataclass(frozen=True)
 class LoadedPolicy:
     governance: Governance
     problem: str | None = None
+    file: str = STATE_FILE
+    """Where the problem is."""
 
 
 def load(ctx: Context) -> LoadedPolicy:
-    """The stored settings. If the file is unreadable, mode detect_only holds: nothing is applied until it is mended."""
-    text = plain_files.text(ctx, STATE_FILE)
+    """The settings that hold. An unreadable file counts as detect_only: nothing is applied until it is mended."""
+    state, configuration = plain_files.both(ctx, STATE_FILE, CONFIGURATION)
+    stated = _stated(ctx, state)
+    return stated if stated.problem or not configuration else _both(stated.governance, configuration)
+
+
+def stated(ctx: Context) -> Governance:
+    """The settings as the state file has them, whatever mode the configuration names."""
+    return _stated(ctx, plain_files.text(ctx, STATE_FILE)).governance
+
+
+def _both(governance: Governance, configuration: str) -> LoadedPolicy:
+    """The settings with the stricter of two modes."""
+    own = governance.governance_mode
+    named, problem = _named_mode(configuration)
+    if named in (None, own) and not problem:
+        return LoadedPolicy(governance)
+    mode = min(own, named or own, key=STRICT_FIRST.index)
+    said = problem or f"says {named} and {STATE_FILE} says {own}"
+    advice = f"the stricter mode {mode} holds until `governance` sets one, which writes it into both files"
+    held = governance.model_copy(update={"governance_mode": mode})
+    return LoadedPolicy(held, f"{CONFIGURATION} {said}; {advice}", CONFIGURATION)
+
+
+def _named_mode(configuration: str) -> tuple[Mode | None, str | None]:
+    """The mode that the configuration names, if any. What cannot be read counts as the strictest, and is a problem."""
+    try:
+        found = Configured.model_validate(orjson.loads(configuration))
+    except (orjson.JSONDecodeError, ValidationError) as problem:
+        return "detect_only", f"cannot be read ({_describe(problem)})"
+    return (found.governance_mode if found.model_fields_set else None), None
+
+
+def _stated(ctx: Context, text: str) -> LoadedPolicy:
     if not text:
         return LoadedPolicy(Governance())
     try:
@@ -89,18 +138,32 @@ def _objects(texts: list[str]) -> Iterator[dict[str, Any]]:
 def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
     if isinstance(problem, ValidationError):
         first = problem.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return ": ".join(text for text in (".".join(map(str, first["loc"])), first["msg"]) if text)
     return str(problem)
 
 
 def save(ctx: Context, governance: Governance) -> None:
     """Write the settings into the file. Its other keys stay, also those inside of the budget."""
-    kept = _existing(ctx)
+    kept = _existing(ctx, STATE_FILE)
     raw: dict[str, Any] = governance.model_dump()
     budget = kept.get("proposal_budget")
     if isinstance(budget, dict):
         raw["proposal_budget"] = {**budget, **raw["proposal_budget"]}
     plain_files.write(ctx, STATE_FILE, _state_text({**kept, **raw}), "governance")
+
+
+def save_mode(ctx: Context, mode: Mode) -> str | None:
+    """Write the mode into the configuration too, where that names one or is unreadable. Returns what is to be done."""
+    text = plain_files.text(ctx, CONFIGURATION)
+    if not text or _named_mode(text) in ((None, None), (mode, None)):
+        return None
+    known = _existing(ctx, CONFIGURATION)
+    plain_files.write(ctx, CONFIGURATION, _printed({**known, "governance_mode": mode}), "governance")
+    root = root_of(ctx)
+    if root is None or not (root / BINDING).is_file():
+        return None
+    # The binding says that a person has reviewed the file, so Clew does not renew it.
+    return f"{CONFIGURATION} has the new mode. Run `mm bind --rebind` there: Mind-Mem may refuse to write before."
 
 
 def note_apply(ctx: Context) -> None:
@@ -119,15 +182,15 @@ def complete(ctx: Context) -> None:
         plain_files.write(ctx, STATE_FILE, _state_text(raw), "init")
 
 
-def _existing(ctx: Context) -> dict[str, Any]:
+def _existing(ctx: Context, path: str) -> dict[str, Any]:
     """The file's keys; of a file that is no JSON object, those that it had when it last was one."""
-    texts = plain_files.versions(ctx, STATE_FILE)
+    texts = plain_files.versions(ctx, path)
     found = next(_objects(texts), None)
     if found is None and texts:
         raise ClewError(
             "CONFLICT",
-            f"{STATE_FILE} is no JSON object and never was one here, so its other keys would be lost",
-            f"Mend {STATE_FILE} first.",
+            f"{path} is no JSON object and never was one here, so its other keys would be lost",
+            f"Mend {path} first.",
         )
     return found or {}
 
@@ -142,7 +205,7 @@ def _state_text(raw: dict[str, Any]) -> str:
 
 
 def default_configuration_text() -> str:
-    """The file by which Mind-Mem recognises a workspace. Its mode is for Mind-Mem; Clew reads the state file."""
+    """The file by which Mind-Mem recognises a workspace, and from which its version 5 reads the mode."""
     governance = Governance()
     return _printed(
         {

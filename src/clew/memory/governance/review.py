@@ -100,7 +100,8 @@ def _check_mode(ctx: Context) -> None:
     raise ClewError(
         "NOT_ALLOWED",
         f"mode detect_only: nothing is applied{why}",
-        "Set another mode, or mend memory/intel-state.json. This ends when the mode changes.",
+        "Set another mode with governance, which writes it into memory/intel-state.json and, where that names one,"
+        " mind-mem.json. This ends when the mode changes.",
         suggestions=[suggest("governance", "Lets approved proposals be applied.", "high", mode="propose")],
         details={"rule": "detect_only", "ends": None},
     )
@@ -327,12 +328,13 @@ def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
         with ctx.reading() as bound:
             return _settings(policy.load(bound))
     with governed(ctx) as bound:
-        known = policy.load(bound).governance.model_dump()
+        known = policy.stated(bound).model_dump()
         budget = {**known["proposal_budget"], **{k: v for k, v in given.items() if k in known["proposal_budget"]}}
         rest = {k: v for k, v in given.items() if k in known}
         mode = {"governance_mode": given["mode"]} if "mode" in given else {}
         policy.save(bound, policy.Governance.model_validate({**known, **rest, **mode, "proposal_budget": budget}))
-        return _settings(policy.load(bound))
+        step = policy.save_mode(bound, args.mode) if args.mode is not None else None
+        return {**_settings(policy.load(bound)), **({"next_step": step} if step else {})}
 
 
 def _settings(loaded: policy.LoadedPolicy) -> dict[str, Any]:

@@ -8,10 +8,12 @@ import pytest
 
 from clew.memory import blocks
 from tests.memory.conftest import Memory
+from tests.records.test_work import connected
 from tests.suggestions import run_suggestions
 
 DECISIONS = "decisions/DECISIONS.md"
 PROPOSED = "intelligence/proposed/EDITS_PROPOSED.md"
+PROPOSED_DECISIONS = "intelligence/proposed/DECISIONS_PROPOSED.md"
 NEW = "\n".join(
     [
         "[D-20300101-001]",
@@ -194,7 +196,7 @@ def test_a_proposal_written_by_hand_can_be_applied(memory: Memory, block: str) -
 
 def test_a_person_can_reject_by_editing_the_file(memory: Memory) -> None:
     proposed = memory.propose("Use MongoDB")
-    path = "intelligence/proposed/DECISIONS_PROPOSED.md"
+    path = PROPOSED_DECISIONS
     memory.edit(path, memory.read(path).replace("Status: staged", "Status: rejected\nReason: no joins"))
     memory.edit("intelligence/SIGNALS.md", memory.read("intelligence/SIGNALS.md") + "\nprose of mine\n")
     memory("list_proposals")
@@ -203,6 +205,20 @@ def test_a_person_can_reject_by_editing_the_file(memory: Memory) -> None:
     error = memory.error("propose_update", block_type="decision", statement="use mongodb")
     assert "no joins" in error["message"]
     assert error["details"]["proposal_id"] == proposed["proposal_id"]
+
+
+def test_a_rejection_by_hand_is_nobody_elses(memory: Memory) -> None:
+    """Neither the refusal nor the news credit it to the agent whose call happened to read the file in."""
+    reader, other = connected(memory.clew, "reader", "r"), connected(memory.clew, "other", "o")
+    proposed = memory.propose("Use MongoDB")
+    other("tasks_create", title="Tools")
+    other("tasks_create", title="Choose a store", parent="PLAN-001")
+    memory.edit(PROPOSED_DECISIONS, memory.read(PROPOSED_DECISIONS).replace("Status: staged", "Status: rejected"))
+    reader("list_proposals")
+    said = other.error("propose_update", block_type="decision", statement="use mongodb")["message"]
+    assert said.endswith("Z: its file says so") and "reader" not in said
+    news = other.answer("resume").text
+    assert f"since you were here: a person rejected {proposed['proposal_id']}" in news
 
 
 def test_superseding_links_both_blocks(memory: Memory, block: str) -> None:

@@ -164,7 +164,9 @@ def _grade(proof: Proof) -> str:
 
 
 def _who(event: EventRow) -> str:
-    return "a person" if (event.agent or "") in PEOPLE or event.type == "memory_edited" else str(event.agent)
+    # What was written by hand carries the name of whoever's call read it in.
+    by_hand = event.type == "memory_edited" or event.payload.get("by_hand")
+    return "a person" if by_hand or (event.agent or "") in PEOPLE else str(event.agent)
 
 
 def _listed(deeds: list[ToldDeed]) -> str:

@@ -221,7 +221,7 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
         check_open(ctx, proposal)
     record = _record_of(ctx, proposal)
     # A tombstone, so that the same value is refused when it is proposed again, even in other words.
-    bury(ctx, statement_of(proposal, record), id, reason)
+    bury(ctx, statement_of(proposal, record), id, reason, by=ctx.agent)
     _reject_record(ctx, record, id)
     done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
     signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
@@ -273,7 +273,10 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
 
 
 def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
-    """Take `Status: rejected`, written by a person into a proposal, as a rejection with all its effects."""
+    """Take `Status: rejected`, written by a person or by Mind-Mem into a proposal, as a rejection with all its effects.
+
+    Whose call happens to read the file in has not rejected anything.
+    """
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
         if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
@@ -283,10 +286,10 @@ def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
             statement = statement_of(proposal, record)
         except ClewError:
             continue  # its operations cannot be read, so there is no value that could be proposed again
-        bury(ctx, statement, id, proposal.get("Reason") or "rejected by hand")
+        bury(ctx, statement, id, proposal.get("Reason") or "its file says so")
         _reject_record(ctx, record, id)
         signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
-        ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
+        ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason"), "by_hand": True})
 
 
 def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:
@@ -325,7 +328,7 @@ def reopen(ctx: Context, id: str) -> Block:
     return done
 
 
-def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
+def bury(ctx: Context, statement: str, proposal: str, reason: str, by: str | None = None) -> None:
     ctx.tx.run(
         "INSERT INTO tombstone (workspace, mark, proposal, statement, reason, agent, seq, created_at_ms)"
         # An earlier tombstone stays, because later proposals are answered with the first reason.
@@ -335,7 +338,7 @@ def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
         proposal,
         statement,
         reason,
-        ctx.agent,
+        by,
         ctx.ws.seq,
         ctx.now_ms,
     )

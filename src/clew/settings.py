@@ -43,6 +43,7 @@ from clew.trust import is_trusted
 FILE = "clew.toml"
 MIND_MEM = "mind-mem"
 MIND_MEM_FILE = "mind-mem.json"
+TOKEN_VARIABLES = ("CLEW_TOKEN", "MIND_MEM_TOKEN")
 CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
     MIND_MEM: {"port": "8765"},
 }
@@ -163,7 +164,7 @@ class Settings:
         read_flag,
     )
     token: str | None = setting(
-        ("CLEW_TOKEN", "MIND_MEM_TOKEN"), "", "Bearer token that HTTP callers must send.", read_text, secret=True
+        TOKEN_VARIABLES, "", "Bearer token that HTTP callers must send.", read_text, secret=True
     )
     agent_id: str | None = setting(
         ("CLEW_AGENT_ID", "BRANCHMIND_AGENT_ID"),
@@ -218,6 +219,13 @@ class Settings:
         """The mark a workspace gets on its first use: the one configured, else one of this project's place."""
         place = named_place(self.toolset, self.memory_dir, self.project_root)
         return self.project_guard or f"{PLACE}{sha256_hex(bytes(place.resolve()), 16)}"
+
+    @property
+    def token_variable(self) -> str:
+        """Where a client's line looks for the token: where it was found, else the usual place; empty without one."""
+        origin = self.origins.get("token", "")
+        usual = origin if origin in TOKEN_VARIABLES else TOKEN_VARIABLES[0]
+        return usual if self.token else ""
 
     @property
     def runner_home(self) -> Path | None:

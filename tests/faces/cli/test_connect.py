@@ -53,6 +53,14 @@ def test_http_lines_name_the_address_and_never_the_token(clew: Shell) -> None:
     assert "CLEW_TOKEN" in ran.out
 
 
+@pytest.mark.parametrize("variable", ["CLEW_TOKEN", "MIND_MEM_TOKEN"])
+def test_http_lines_name_the_variable_that_holds_the_token(clew: Shell, variable: str) -> None:
+    ran = clew("connect", "--print", "--http", env={variable: "very-secret"})
+    assert f'--header "Authorization: Bearer ${variable}"' in ran.out
+    assert f"--bearer-token-env-var {variable}" in ran.out
+    assert set(re.findall(r"[A-Z_]+_TOKEN", ran.out)) == {variable}
+
+
 def test_without_a_person_only_yes_writes(clew: Shell, person: Path) -> None:
     homes.make(person)
     before = homes.tree(person)

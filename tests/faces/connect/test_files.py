@@ -166,7 +166,7 @@ def test_a_newer_command_replaces_the_old_one_and_goes_back_to_before(home: Path
 def test_from_a_process_to_an_address_and_back(home: Path) -> None:
     before = homes.tree(home)
     write(home)
-    address = replace(plan_of(home), target=Target(("/opt/clew/bin/clew",), "http://127.0.0.1:1731/mcp", True))
+    address = replace(plan_of(home), target=Target(("/opt/clew/bin/clew",), "http://127.0.0.1:1731/mcp", "CLEW_TOKEN"))
     write(home, [CLIENTS[name] for name in CLIENTS if CLIENTS[name].reaches(address.target)], address)
     for client, key in (("claude", "url"), ("gemini", "httpUrl"), ("windsurf", "serverUrl"), ("goose", "uri")):
         entry = homes.server_of(home, client)

@@ -30,7 +30,7 @@ def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> Clie
 
 def target_for(settings: Settings, http: bool = False) -> Target:
     if http:
-        return Target(this_command(absolute=True), address_of(settings), bool(settings.token))
+        return Target(this_command(absolute=True), address_of(settings), settings.token_variable)
     # Only what was given explicitly: a default is the same in every environment.
     given = ("flag", *PASSED_ON.values())
     env = {

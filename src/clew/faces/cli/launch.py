@@ -106,7 +106,7 @@ def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
     from clew.faces.cli.output import show_json_line
     from clew.faces.connect.servers import Target, this_command
 
-    target = Target(this_command(), f"{address}/mcp", bool(settings.token))
+    target = Target(this_command(), f"{address}/mcp", settings.token_variable)
     if as_json:
         show_json_line({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
     else:

@@ -241,14 +241,14 @@ def _goose(plan: ClientPlan) -> list[Piece]:
 def _claude_line(target: Target) -> str:
     if target.url is None:
         return f"claude mcp add {NAME} -- {target.shell()}"
-    header = ' --header "Authorization: Bearer $CLEW_TOKEN"' if target.token else ""
+    header = f' --header "Authorization: Bearer ${target.token}"' if target.token else ""
     return f"claude mcp add --transport http {NAME} {target.url}{header}"
 
 
 def _codex_line(target: Target) -> str:
     if target.url is None:
         return f"codex mcp add {NAME} -- {target.shell()}"
-    header = " --bearer-token-env-var CLEW_TOKEN" if target.token else ""
+    header = f" --bearer-token-env-var {target.token}" if target.token else ""
     return f"codex mcp add {NAME} --url {target.url}{header}"
 
 

@@ -14,7 +14,6 @@ from typing import Any
 NAME = "clew"
 DISTRIBUTION = "clew-memory"
 HOOK = "clew-hook"
-TOKEN = "CLEW_TOKEN"
 
 TRANSPORT = frozenset(
     (
@@ -42,7 +41,8 @@ class Target:
 
     command: tuple[str, ...]
     url: str | None = None
-    token: bool = False
+    token: str = ""
+    """The variable in which the client finds the token; empty where none is needed."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Settings that the server needs and that a client started from a desktop would not pass on."""
 
@@ -115,14 +115,14 @@ def plain_entry(target: Target) -> Entry:
     """`{"command", "args", "env"}` or `{"url", "headers"}`: what most clients read."""
     if target.url is None:
         return {"command": target.command[0], "args": target.arguments, **_env("env", target)}
-    return {"url": target.url, **bearer(target, f"${{env:{TOKEN}}}")}
+    return {"url": target.url, **bearer(target, f"${{env:{target.token}}}")}
 
 
 def typed_entry(target: Target) -> Entry:
-    """The same with a type; `${CLEW_TOKEN}` is replaced by the client."""
+    """The same with a type; `${NAME}` of a variable is replaced by the client."""
     if target.url is None:
         return {"type": "stdio", **plain_entry(target)}
-    return {"type": "http", "url": target.url, **bearer(target, f"${{{TOKEN}}}")}
+    return {"type": "http", "url": target.url, **bearer(target, f"${{{target.token}}}")}
 
 
 def vscode_entry(target: Target) -> Entry:
@@ -137,7 +137,7 @@ def copilot_entry(target: Target) -> Entry:
 def gemini_entry(target: Target) -> Entry:
     if target.url is None:
         return plain_entry(target)
-    return {"httpUrl": target.url, **bearer(target, f"${{{TOKEN}}}")}
+    return {"httpUrl": target.url, **bearer(target, f"${{{target.token}}}")}
 
 
 def remote_entry(target: Target) -> Entry:
@@ -150,13 +150,13 @@ def opencode_entry(target: Target) -> Entry:
     if target.url is None:
         command = [target.command[0], *target.arguments]
         return {"type": "local", "command": command, **_env("environment", target), "enabled": True}
-    return {"type": "remote", "url": target.url, **bearer(target, f"{{env:{TOKEN}}}"), "enabled": True}
+    return {"type": "remote", "url": target.url, **bearer(target, f"{{env:{target.token}}}"), "enabled": True}
 
 
 def codex_entry(target: Target) -> Entry:
     if target.url is None:
         return plain_entry(target)
-    return {"url": target.url, **({"bearer_token_env_var": TOKEN} if target.token else {})}
+    return {"url": target.url, **({"bearer_token_env_var": target.token} if target.token else {})}
 
 
 def goose_entry(target: Target) -> Entry:
@@ -164,8 +164,9 @@ def goose_entry(target: Target) -> Entry:
     if target.url is None:
         way = {"type": "stdio", "cmd": target.command[0], "args": target.arguments, **_env("envs", target)}
         return {**head, **way, "timeout": 300}
-    keys = {"env_keys": [TOKEN]} if target.token else {}
-    return {**head, "type": "streamable_http", "uri": target.url, **bearer(target, f"${TOKEN}"), **keys, "timeout": 300}
+    keys = {"env_keys": [target.token]} if target.token else {}
+    way = {"type": "streamable_http", "uri": target.url, **bearer(target, f"${target.token}"), **keys}
+    return {**head, **way, "timeout": 300}
 
 
 def bearer(target: Target, variable: str) -> Entry:

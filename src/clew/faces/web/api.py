@@ -87,7 +87,7 @@ class Calls:
                 "home": str(settings.home),
                 "project": str(settings.project_root),
                 "command": shlex.join(this_command()),
-                "connect": _connect_lines(f"{request.base_url}mcp", settings.token is not None),
+                "connect": _connect_lines(f"{request.base_url}mcp", settings.token_variable),
             }
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
@@ -157,9 +157,9 @@ class Api:
         return request.query_params.get("workspace") or self._clew.settings.workspace
 
 
-def _connect_lines(url: str, guarded: bool) -> list[dict[str, Any]]:
+def _connect_lines(url: str, token: str) -> list[dict[str, Any]]:
     """Lines that connect each client to this server, at the address by which the browser reached it."""
-    target = Target(this_command(), url, guarded)
+    target = Target(this_command(), url, token)
     return [
         {"client": client.title, "lines": [client.by_hand(target)]}
         for client in CLIENTS.values()

@@ -45,6 +45,10 @@ _FIELDS = {
     "INC": ["Date", "Title", "Impact", "Summary", "RootCause", "Fix", "Prevention", "Sources"],
 }
 _STATUSES = {"D": ("active", "superseded", "revoked"), "T": ("todo", "doing", "blocked", "done", "canceled")}
+_VALUES = {
+    "D": {"Scope": r"global|(project|channel):\S+", "Supersedes": r"none|D-\d{8}-\d{3}", "Tags": r".+"},
+    "T": {"Priority": r"P[0-3]", "Owner": r"user|bot"},
+}
 _IDS = {
     DECISIONS: r"D-\d{8}-\d{3}",
     TASKS: r"T-\d{8}-\d{3}",
@@ -209,6 +213,11 @@ def _file_issues(file: Path, shape: str, defined: set[str]) -> list[str]:
         fields = dict(re.findall(r"^([A-Z][A-Za-z]+):[ \t]*(.*)$", body.split("\n---")[0], flags=re.MULTILINE))
         found += [] if re.fullmatch(shape, id) else [f"{id} is malformed"]
         found += [f"{id} lacks {name}" for name in _FIELDS.get(prefix, ()) if name not in fields]
+        found += [
+            f"{id} has {name} {fields[name]}"
+            for name, form in _VALUES.get(prefix, {}).items()
+            if name in fields and not re.fullmatch(form, fields[name])
+        ]
         if prefix in _STATUSES and fields.get("Status") not in _STATUSES[prefix]:
             found.append(f"{id} has status {fields.get('Status')}")
         if prefix == "T" and not re.search(r"^- \d{4}-\d{2}-\d{2}", body.partition("History:")[2], flags=re.MULTILINE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.contract.mind_mem import (
     make_workspace,
     op,
     proposal,
+    task,
 )
 from tests.memory.conftest import Memory
 
@@ -267,3 +269,146 @@ def test_a_receipt_that_cannot_be_read_switches_nothing_off(theirs: Memory) -> N
     assert theirs("approve_apply", proposal_id="P-20261115-107", dry_run=False)["status"] == "applied"
     assert theirs.error("rollback_proposal", receipt_ts="20261115-230000")["code"] == "UNKNOWN_ID"
     assert theirs("rollback_proposal", receipt_ts=RECEIPT)["status"] == "rolled_back"
+
+
+def edit(**parts: str) -> dict[str, Any]:
+    return {"ops": [parts], "rationale": "asked for"}
+
+
+def update(target: str, field: str, value: str) -> dict[str, Any]:
+    return edit(op="update_field", target=target, field=field, value=value)
+
+
+FAULTY = {
+    "a scope of another kind": (
+        "propose_update",
+        {"block_type": "decision", "statement": "Use tabs", "scope": "team:x"},
+    ),
+    "a scope with a blank": (
+        "propose_update",
+        {"block_type": "decision", "statement": "Use tabs", "scope": "project:Web Shop"},
+    ),
+    "an unknown id": ("propose_update", {"block_type": "decision", "statement": "As D-20200101-001 says"}),
+    "a word like an id": ("propose_update", {"block_type": "task", "statement": "Price PER-seat"}),
+    "a changed scope": ("propose_edit", update("D-20260801-001", "Scope", "everywhere")),
+    "a priority": ("propose_edit", update("T-20260801-001", "Priority", "urgent")),
+    "an owner": (
+        "propose_edit",
+        edit(op="append_block", file=TASKS, patch=task("T-20261115-009", "Rest", Owner="carol")),
+    ),
+    "a successor of nothing": ("propose_edit", update("D-20260801-001", "Supersedes", "D-20200101-001")),
+    "a successor of no decision": ("propose_edit", update("D-20260801-001", "Supersedes", "R-1")),
+    "an id": (
+        "propose_edit",
+        edit(op="append_block", file="entities/people.md", patch="[PER-Carol_X]\nName: Carol"),
+    ),
+    "tags as a list": (
+        "propose_edit",
+        edit(op="replace_range", target="D-20260801-001", start="Tags:", end="Sources:", patch="Tags:\n- a\n- b"),
+    ),
+    "a field that is lost": (
+        "propose_edit",
+        edit(op="replace_range", target="D-20260801-001", start="Rationale:", end="Tags:", patch="Supersedes: none"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_what_its_validator_would_refuse_is_not_proposed(theirs: Memory, name: str) -> None:
+    theirs("list_proposals")
+    before = theirs.files()
+    error = theirs.error(FAULTY[name][0], **FAULTY[name][1])
+    assert (error["code"], error["details"]["rule"]) == ("CONFLICT", "validator")
+    assert error["recovery"]
+    assert theirs.files() == before
+
+
+def test_what_a_person_wrote_against_its_rules_is_reported_and_keeps_nobody_from_proposing(theirs: Memory) -> None:
+    wrong = decision("D-20260801-009", "As PER-nobody said", Scope="team:x", Supersedes="R-1", Tags="\n- a\n- b")
+    theirs.edit(DECISIONS, f"{theirs.read(DECISIONS)}\n{wrong}\n")
+    theirs.edit(TASKS, theirs.read(TASKS).replace("Owner: bot", "Owner: carol"))
+    said = [item["message"] for item in theirs("scan")["findings"] if item["check"] == "validator"]
+    assert [text.split(", ")[0] for text in said] == [
+        "D-20260801-009 has Scope 'team:x'",
+        "D-20260801-009 has Supersedes 'R-1'",
+        "D-20260801-009 has Tags a list",
+        "T-20260801-001 has Owner 'carol'",
+        "PER-nobody is named and not defined; Mind-Mem applies nothing while that is so",
+    ]
+    for target, field in (("D-20260801-009", "Rationale"), ("T-20260801-001", "Next")):
+        made = theirs("propose_edit", **update(target, field, "other"))
+        assert theirs("approve_apply", proposal_id=made["proposal_id"], dry_run=False)["status"] == "applied"
+
+
+def test_a_resolution_that_its_validator_would_refuse_does_not_stop_the_scan(theirs: Memory) -> None:
+    """What stands in another file is not defined for it, so naming the winner would be a fault."""
+    theirs.edit("decisions/TEAM.md", decision("D-20261101-001", "Invoices go out on Fridays"))
+    found = theirs("scan")
+    assert found["checks"]["proposed_resolutions"] == []
+    said = [item["message"] for item in found["findings"] if item["check"] == "validator"]
+    assert "D-20261101-001 is named and not defined; Mind-Mem applies nothing while that is so" in said
+    assert any(text.startswith("That D-20260801-002 yields cannot be proposed: ") for text in said)
+
+
+def test_a_tag_joins_the_line_of_tags(theirs: Memory) -> None:
+    made = theirs("propose_edit", **edit(op="append_list_item", target="D-20260801-001", list="Tags", item="c"))
+    theirs("approve_apply", proposal_id=made["proposal_id"], dry_run=False)
+    assert "\nTags: a, b, c\nSources:" in theirs.read(DECISIONS)
+    id, _ = theirs.decide("Backups are encrypted")
+    made = theirs("propose_edit", **edit(op="append_list_item", target=id, list="Tags", item="safety"))
+    theirs("approve_apply", proposal_id=made["proposal_id"], dry_run=False)
+    assert "\nTags: safety\n" in theirs.read(DECISIONS)
+    assert issues(theirs.root) == []
+
+
+def test_what_waits_may_be_named_and_comes_first(theirs: Memory) -> None:
+    first = theirs.propose("Backups are encrypted")
+    then = theirs.propose(f"Keys are kept apart, as {first['block_id']} asks")
+    refused = theirs.error("approve_apply", proposal_id=then["proposal_id"])
+    assert refused["details"]["rule"] == "validator"
+    assert refused["recovery"] == f"Apply {first['proposal_id']} first."
+    for made in (first, then):
+        theirs("approve_apply", proposal_id=made["proposal_id"], dry_run=False)
+    assert issues(theirs.root) == []
+
+
+@pytest.mark.parametrize("text", ["As D-20200101-001 says, tabs are used", "Seats are priced PER-seat"])
+def test_remember_takes_every_word_and_its_validator_passes(theirs: Memory, text: str) -> None:
+    answer = theirs.answer("remember", text=text, kind="decision")
+    kept = answer.envelope["result"]
+    assert kept["state"] == "kept"
+    assert [item["code"] for item in answer.envelope["warnings"]] == ["KEPT_ASIDE"]
+    assert f"[{kept['id']}]" in theirs.read("knowledge/DECISIONS.md")
+    assert f"Statement: {text}\n" in theirs.read("knowledge/DECISIONS.md")
+    assert issues(theirs.root) == []
+
+
+def test_a_decision_in_the_place_of_several_passes_its_validator(theirs: Memory) -> None:
+    old = [theirs("remember", text=text, kind="decision")["id"] for text in ("Logs are kept", "Traces are sampled")]
+    new = theirs("remember", text="Logs and traces go to one store", kind="decision", replaces=old)
+    assert new["state"] == "kept"
+    assert theirs.read(DECISIONS).count(f"SupersededBy: {new['id']}") == 2
+    assert issues(theirs.root) == []
+
+
+def test_a_rollback_tells_who_still_names_what_is_gone(theirs: Memory) -> None:
+    id, receipt = theirs.decide("Backups are encrypted")
+    made = theirs("propose_edit", **update("T-20260801-001", "Context", id))
+    theirs("approve_apply", proposal_id=made["proposal_id"], dry_run=False)
+    back = theirs.answer("rollback_proposal", receipt_ts=receipt)
+    assert back.envelope["result"]["status"] == "rolled_back"
+    assert [item["code"] for item in back.envelope["warnings"]] == ["STILL_NAMED"]
+    found = [item for item in theirs("scan")["findings"] if item["check"] == "validator"]
+    assert [(item["file"], item["message"].split()[0]) for item in found] == [(TASKS, id)]
+
+
+def test_where_mind_mem_is_not_used_words_are_free_and_values_are_not(ours: Memory) -> None:
+    ours.decide("Seats are priced PER-seat, as D-20200101-001 says")
+    ours("propose_edit", **edit(op="append_block", file="entities/people.md", patch="[PER-Carol_X]\nName: Carol"))
+    assert ours.error("propose_update", block_type="decision", statement="Use tabs", scope="team:x")
+    assert [item for item in ours("scan")["findings"] if item["check"] == "validator"] == []
+    (ours.root / "maintenance").mkdir()  # where Mind-Mem puts its reports
+    assert len([item for item in ours("scan")["findings"] if item["check"] == "validator"]) == 2
+    assert (
+        ours.error("propose_update", block_type="decision", statement="Pay PER-seat")["details"]["rule"] == "validator"
+    )

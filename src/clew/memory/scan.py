@@ -11,12 +11,13 @@ import orjson
 from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.memory import blocks, drift, kernels
+from clew.memory import blocks, drift, kernels, validator
 from clew.memory.contradictions import detection, resolutions
 from clew.memory.drift import Cite, CitedLines
 from clew.memory.files import places, repair
 from clew.memory.files.directory import WRITE_ONLY, shown_root
 from clew.memory.files.governed_write import governed
+from clew.memory.files.hand_edits import rendered
 from clew.memory.files.sync import Unread, sync
 from clew.memory.governance import policy
 from clew.memory.kinds import KINDS
@@ -192,6 +193,32 @@ def kernel_files(ctx: Context, report: ScanReport) -> None:
             report.find("kernel", shorten(said, 1000), file=kernels.path_of(name))
 
 
+def validator_faults(ctx: Context, report: ScanReport) -> None:
+    """What keeps Mind-Mem from applying anything, where it uses the folder too. Most of it a person wrote by hand."""
+    if not validator.applies(ctx):
+        return
+    defined: set[str] = set()
+    for path in validator.HOMES:
+        standing = blocks.current(ctx, file=path)
+        defined |= {block.id for block in standing}
+        wrong = {block.id: found for block in standing if (found := validator.faults(block.id, path, block.text))}
+        for id, (file, line) in blocks.locate(ctx, wrong).items():
+            for fault in wrong[id]:
+                report.find("validator", fault.message, block_id=id, file=file, line=line)
+    _undefined_names(ctx, report, defined)
+
+
+def _undefined_names(ctx: Context, report: ScanReport, defined: set[str]) -> None:
+    """Whole files are read, for the validator looks between the blocks too."""
+    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
+    paths = [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(validator.FOLDERS)]
+    for path in paths:
+        for number, line in enumerate(rendered(ctx, path).split("\n"), 1):
+            for name in sorted(validator.names(path, line) - defined):
+                said = f"{name} is named and not defined; Mind-Mem applies nothing while that is so"
+                report.find("validator", said, file=path, line=number)
+
+
 CHECKS: tuple[Check, ...] = (
     damaged_files,
     unreadable_parts,
@@ -200,6 +227,7 @@ CHECKS: tuple[Check, ...] = (
     governance_state,
     rejected_values,
     kernel_files,
+    validator_faults,
     detection.check,
     resolutions.check,
     drift.check,

@@ -12,18 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from clew.errors import ClewError, invalid, shorten
-from clew.memory import blocks
+from clew.memory import blocks, validator
 from clew.memory.block_items import sentence
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.contradictions.detection import Clashing
 from clew.memory.contradictions.signatures import signatures
-from clew.memory.files import plain_files
-from clew.memory.files.directory import CONFIGURATION
 from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import Value, clean, print_block
 from clew.memory.governance import policy, proposals, receipts
-from clew.memory.governance.patches import Op, drafted
+from clew.memory.governance.draft_checks import drafted
+from clew.memory.governance.patches import UNTAGGED, Op
 from clew.memory.governance.proposals import UNNAMED, Staged
 from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
@@ -117,7 +116,7 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     for block in replaced:
         _check_replaced(block)
     prefix = PREFIXES[record.kind]
-    shared = prefix == "D" and _made_elsewhere(ctx)
+    shared = prefix == "D" and _passes_there(ctx, record)
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     # What the record replaces or restates is no contradiction to it, and no repetition.
     without = (*(block.id for block in replaced), *restated)
@@ -128,7 +127,7 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in told)
     reason = _obstacle(ctx, replaced, contradicts)
     if reason:
-        proposal = _stage(ctx, id, record, replaced, reason)
+        proposal = _stage(ctx, id, record, replaced, reason, shared)
         return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, may_contradict, repeats)
     file = RECORDED_DECISIONS if prefix == "D" and not shared else kind_of(id).file
     ops = [Op("append_block", file=file, patch=_text(ctx, id, record, "active"))]
@@ -142,9 +141,20 @@ def _own_beside(ctx: Context, record: Record) -> list[str]:
     return [id for id in record.beside if not _foreign(ctx, blocks.get(ctx, id))]
 
 
-def _made_elsewhere(ctx: Context) -> bool:
-    """Whether Mind-Mem made the workspace. There a decision gets an id that it takes, in the file that it searches."""
-    return plain_files.first_origin(ctx, CONFIGURATION) == "edit"
+def _passes_there(ctx: Context, record: Record) -> bool:
+    """Whether a decision gets an id that Mind-Mem takes, in the file that it searches.
+
+    Only in a workspace that Mind-Mem made, and only if its validator takes the text. Nobody who remembers something has
+    to know its rules: what it would refuse is kept as everywhere else, in a file that it does not look into.
+    """
+    if not validator.made_elsewhere(ctx):
+        return False
+    id = "D-00000000-000"  # stands for the one it will get, which no rule depends on
+    found = validator.refused(ctx, id, kind_of(id).file, _text(ctx, id, record, "active"))
+    if found:
+        said = f"Kept in {RECORDED_DECISIONS}, where Mind-Mem does not search: the decision {found[0].problem}"
+        ctx.warn("KEPT_ASIDE", said, f"Nothing has to be done; for Mind-Mem to find it, say it anew: {found[0].hint}")
+    return not found
 
 
 def _screened(ctx: Context, record: Record) -> Record:
@@ -226,15 +236,14 @@ def author_of(block: Block) -> str:
     return A_PERSON if block.origin == "edit" else block.get("Author") or block.agent or UNNAMED
 
 
-def _stage(ctx: Context, id: str, record: Record, replaced: Sequence[Block], reason: str) -> Block:
+def _stage(ctx: Context, id: str, record: Record, replaced: Sequence[Block], reason: str, shared: bool) -> Block:
     """Write the record as proposed and a proposal that makes it active."""
     proposal_id = blocks.dated_id(ctx, "P")
     text = _text(ctx, id, record, "proposed", proposal_id)
     file = RECORDED_DECISIONS if record.kind == "decision" else kind_of(id).file
     written = blocks.write(ctx, id, text, origin="keep", cause=proposal_id, file=file)
     proposals.follow_changes(ctx, [id])
-    moving = record.kind == "decision" and _made_elsewhere(ctx)
-    home = (Op("move_block", file=written.file, target=id, value=kind_of(id).file),) if moving else ()
+    home = (Op("move_block", file=written.file, target=id, value=kind_of(id).file),) if shared else ()
     ops = (Op("set_status", file=written.file, target=id, status="active"), *home, *_replacing(id, replaced))
     evidence = (record.why or shorten(record.text, 300), *record.rests_on)
     by = ctx.agent or UNNAMED
@@ -257,7 +266,7 @@ def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | No
         "Rationale": record.why or ("not given" if decision else None),
         "About": ", ".join(record.about),
         "Supersedes": ", ".join(record.replaces) or ("none" if decision else None),
-        "Tags": "untagged" if decision else None,
+        "Tags": UNTAGGED if decision else None,
         "HoldsBeside": ", ".join(record.beside),
         "RestsOn": ", ".join(record.rests_on),
         "ReviewBy": record.review_by,

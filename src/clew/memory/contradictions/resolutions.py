@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from clew.clock import rfc3339
-from clew.errors import suggest
+from clew.errors import ClewError, suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.detection import MAKER, PREFIX, endings, objects, statement_of
@@ -52,7 +52,11 @@ def check(ctx: Context, report: ScanReport) -> None:
         return
     limit = min(_limits(ctx, governance.proposal_budget), key=lambda item: item.room)
     for staged in wanted[: max(0, limit.room)]:
-        report.checks["proposed_resolutions"].append(proposals.stage(ctx, staged).id)
+        try:
+            report.checks["proposed_resolutions"].append(proposals.stage(ctx, staged).id)
+        except ClewError as problem:  # tried on a copy before anything is written; the other findings must be told
+            said = f"That {staged.target} yields cannot be proposed: {problem.message}"
+            report.find("validator", said, block_id=staged.target)
     held = len(wanted) - max(0, limit.room)
     if held > 0:
         said = f"{held} more contradictions could be resolved by proposal; rule {limit.rule}; ends {limit.ends}"

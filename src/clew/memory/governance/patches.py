@@ -17,17 +17,7 @@ from clew.errors import ClewError, invalid, shorten
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.directory import FOLDERS, directory_of
-from clew.memory.files.markdown import (
-    HEADER,
-    ParsedBlock,
-    Value,
-    append_item,
-    one_line,
-    parse_block,
-    parse_file,
-    set_field,
-)
-from clew.memory.kinds import kind_of
+from clew.memory.files.markdown import Value, append_item, one_line, parse_block, parse_file, set_field
 from clew.registry.context import Context
 from clew.store.database import placeholders
 
@@ -49,6 +39,8 @@ LONGEST_PART = 200
 """Bytes of a file's name. File systems allow 255, but drafts and copies add to the name of their file."""
 # Proposals, receipts and state belong to the review itself, so no proposal may change them.
 _CLOSED = ("intelligence/proposed/", "intelligence/applied/", "intelligence/state/")
+UNTAGGED = "untagged"
+"""What Tags say where there are none: the field must not be empty."""
 _LINE = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 
 
@@ -294,7 +286,13 @@ def _update_field(draft: ProposalDraft, op: Op) -> None:
 
 def _append_list_item(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
-    draft.put(change, append_item(change.text, op.list, _unquoted(op.item)))
+    item, known = _unquoted(op.item), parse_block(change.text).fields.get(op.list)
+    # Tags are one line. Mind-Mem's validator breaks off where they are a list.
+    if op.list == "Tags" and isinstance(known, str):
+        tags = [known] if known != UNTAGGED else []
+        draft.put(change, set_field(change.text, "Tags", ", ".join([*tags, one_line(item)])))
+    else:
+        draft.put(change, append_item(change.text, op.list, item))
 
 
 def _set_status(draft: ProposalDraft, op: Op) -> None:
@@ -357,42 +355,3 @@ STEPS: dict[str, Callable[[ProposalDraft, Op], None]] = {
     "replace_block": _replace_block,
     "move_block": _move_block,
 }
-
-
-def drafted(ctx: Context, ops: list[Op]) -> ProposalDraft:
-    """A draft with the operations done, after checking each changed block."""
-    draft = ProposalDraft(ctx)
-    for op in ops:
-        draft.run(op)
-    for change in draft.changes.values():
-        _validate(ctx, change)
-    return draft
-
-
-def _validate(ctx: Context, change: BlockChange) -> None:
-    """Check that the result is one block; that a new one has its kind's fields; that a new status is a known one."""
-    check_file(change.file)
-    if change.before is None:
-        check_place(ctx, change.file)
-    parsed = parse_block(change.text)
-    kind = kind_of(change.id)
-    if not HEADER.match(change.text.split("\n", 1)[0]) or len(parse_file(change.text).parts) != 1:
-        raise ClewError("CONFLICT", f"{change.id}: the result is not one block")
-    if change.before is None:
-        _need(change.id, parsed, kind.required)
-    status = one_line(parsed.fields.get("Status"))
-    # Only a status that this change sets is checked: a person may have written another one by hand before.
-    changed = change.before is None or change.before.status != status
-    if changed and status and kind.statuses and status not in kind.statuses:
-        raise ClewError(
-            "CONFLICT", f"{change.id}: {status!r} is not a status of a {kind.name}", f"Use {', '.join(kind.statuses)}."
-        )
-
-
-def _need(id: str, parsed: ParsedBlock, required: tuple[str, ...]) -> None:
-    missing = [name for name in required if name not in parsed.fields]
-    if missing:
-        raise ClewError("CONFLICT", f"{id} lacks {', '.join(missing)}", "Add the fields to the patch.")
-    if parsed.problems:
-        line, problem = parsed.problems[0]
-        raise ClewError("CONFLICT", f"{id} line {line + 1}: {problem}", "Mend the patch.")

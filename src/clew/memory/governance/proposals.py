@@ -16,11 +16,11 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import parse_block, print_block, set_field
 from clew.memory.governance import policy
+from clew.memory.governance.draft_checks import drafted
 from clew.memory.governance.patches import (
     Op,
     check,
     digest,
-    drafted,
     fingerprint,
     fingerprints,
     printed,

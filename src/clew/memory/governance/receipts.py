@@ -17,7 +17,8 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import Value, parse_block, print_block, set_field
 from clew.memory.governance import policy, proposals
-from clew.memory.governance.patches import ProposalDraft, drafted
+from clew.memory.governance.draft_checks import drafted, new_faults
+from clew.memory.governance.patches import ProposalDraft
 from clew.memory.governance.policy import Governance
 from clew.memory.governance.proposals import ops_of
 from clew.memory.kinds import KINDS
@@ -316,5 +317,8 @@ def _obstacle(
     pause = governance.no_touch_minutes * 60_000
     if done and ctx.now_ms - done[0]["created_at_ms"] < pause:
         return f"rule no_touch: ends {rfc3339(done[0]['created_at_ms'] + pause)}"
+    faults = new_faults(ctx, draft, waiting=False)
+    if faults:
+        return f"rule validator: {faults[0].message}"
     objections = detection.objections(ctx, draft)
     return f"rule objection: {objections[0]}" if objections else None

@@ -7,15 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
-from clew.memory import blocks
+from clew.memory import blocks, validator
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.governed_write import failing, governed
 from clew.memory.files.markdown import clean, parse_block
 from clew.memory.files.sync import sync
 from clew.memory.governance import policy, proposals, receipts
-from clew.memory.governance.patches import ProposalDraft, drafted, read
+from clew.memory.governance.draft_checks import drafted, new_faults, refuse
+from clew.memory.governance.patches import ProposalDraft, read
 from clew.memory.governance.policy import Count, Mode, Review
+from clew.memory.governance.receipts import Receipt
 from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
 from clew.registry.context import Context
 from clew.registry.operation import Input, Whole, operation
@@ -87,6 +89,7 @@ def _checked_draft(ctx: Context, proposal: Block) -> ProposalDraft:
         raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
     proposals.check_open(ctx, proposal)
     draft = drafted(ctx, proposals.ops_of(proposal))
+    refuse(new_faults(ctx, draft, waiting=False))
     for objection in detection.objections(ctx, draft):
         ctx.warn("OBJECTION", objection, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
     return draft
@@ -176,6 +179,7 @@ def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
     with failing(status="rollback_failed", receipt_ts=ts, success=False, log=...), governed(ctx) as bound:
         receipt = receipts.find(bound, ts)
         log = receipts.roll_back(bound, receipt, args.merge)
+        _note_names(bound, receipt)
         return {
             "status": "rolled_back",
             "receipt_ts": ts,
@@ -183,6 +187,17 @@ def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
             "proposal_id": receipt.proposal,
             "log": "\n".join([f"Receipt intelligence/applied/{ts} of {receipt.proposal}", *log])[-MAX_LOG:],
         }
+
+
+def _note_names(ctx: Context, receipt: Receipt) -> None:
+    """Tell who still names what is gone. A rollback is not refused for it: taking back must always be possible."""
+    for id, naming in validator.left_naming(ctx, [change["id"] for change in receipt.changes]).items():
+        ctx.warn(
+            "STILL_NAMED",
+            f"{id} is gone and still named by {shorten(', '.join(naming), 200)};"
+            " Mind-Mem applies nothing while that is so",
+            "Propose an edit of what names it; scan lists what is left.",
+        )
 
 
 class RejectProposal(Input):

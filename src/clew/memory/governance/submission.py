@@ -19,8 +19,9 @@ from clew.memory.blocks import Block
 from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import clean, print_block
 from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance.draft_checks import drafted
 from clew.memory.governance.patches import KINDS as OP_KINDS
-from clew.memory.governance.patches import Op, digest, drafted
+from clew.memory.governance.patches import UNTAGGED, Op, digest
 from clew.memory.governance.proposals import Staged
 from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
@@ -286,7 +287,7 @@ def decision_text(ctx: Context, id: str, said: Said) -> str:
             "Statement": said.statement,
             "Rationale": said.rationale or "not given",
             "Supersedes": said.supersedes or "none",
-            "Tags": ", ".join(said.tags) or "untagged",
+            "Tags": ", ".join(said.tags) or UNTAGGED,
             "Priority": signals.PRIORITIES.get(said.confidence),
             "ReviewBy": said.review_by,
             "Sources": [said.source],

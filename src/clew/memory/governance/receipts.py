@@ -40,7 +40,7 @@ class Receipt(TableRow):
     proposal: str
     changes: list[dict[str, Any]]
     """Each changed block with its versions `before` and `after`. A receipt that was imported from files has the texts
-    instead (`text`, `after_text`) where the store has no such version."""
+    instead (`text`, `after_text`) where the store has no such version, and where the block stood (`was`)."""
     automatic: bool
     rolled_back_at_ms: int | None
     seq: int = 0
@@ -214,7 +214,7 @@ def _sides(ctx: Context, change: dict[str, Any]) -> tuple[Side | None, Side | No
     old = change.get("text") if before is None else before.text
     new = change.get("after_text") if after is None else (None if after.gone else after.text)
     return (
-        Side(old, before.file if before else change["file"]) if old else None,
+        Side(old, before.file if before else change.get("was") or change["file"]) if old else None,
         Side(new, change["file"]) if new else None,
     )
 

@@ -260,6 +260,14 @@ def is_taken_back(ctx: Context, version: Block) -> bool:
     return made is not None and made.rolled_back_at_ms is not None
 
 
+def taken_back(ctx: Context) -> dict[str, Block]:
+    """Blocks that are still as an apply made them whose receipt is rolled back: others did that, in the files."""
+    sql = "SELECT * FROM receipt WHERE workspace = ? AND rolled_back_at_ms IS NOT NULL"
+    closed = [load(Receipt, row) for row in ctx.tx.all(sql, ctx.workspace)]
+    changed = {change["id"] for receipt in closed for change in receipt.changes}
+    return {block.id: block for block in blocks.current(ctx, ids=changed) if is_taken_back(ctx, block)}
+
+
 def close(ctx: Context, receipt: Receipt) -> None:
     """Note in the receipt, its proposal and the signal behind it that it is rolled back."""
     sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"

@@ -209,6 +209,20 @@ def test_an_edit_after_its_apply_is_never_rolled_back_over_even_if_clew_sees_bot
     assert theirs.read(DECISIONS) == text
 
 
+def test_a_receipt_without_its_copies_takes_nothing_away(theirs: Memory) -> None:
+    """What a block was before is not known then, and it must not be taken for a new one."""
+    text = theirs.read(DECISIONS)
+    after = text.replace("on Mondays", "on Sundays")
+    ts = _applied_by_mind_mem(theirs, text, after)
+    theirs.edit(DECISIONS, after)
+    for receipt in (ts, RECEIPT):
+        (theirs.root / f"intelligence/applied/{receipt}/{DECISIONS}").unlink()
+    assert "D-20260801-002" in theirs.error("rollback_proposal", receipt_ts=ts)["message"]
+    assert theirs.read(DECISIONS) == after
+    theirs("rollback_proposal", receipt_ts=RECEIPT)
+    assert "D-20261115-001" not in theirs.read(DECISIONS), "an added block needs no copy"
+
+
 def _applied_by_mind_mem(theirs: Memory, before: str, after: str | None) -> str:
     """A receipt for changing D-20260801-002, with the DIFF as that program writes it if the text after is given."""
     ts = "20261115-220000"

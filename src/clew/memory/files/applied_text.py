@@ -37,7 +37,7 @@ def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
     # Mind-Mem joins lines that have their line ends already. What is empty here is only that; an empty line has a sign.
     lines = [line[2:] for line in found.group(1).split("\n") if line[2:]] if found else []
     hunks = _hunks(lines)
-    if not hunks and _NOTHING not in lines:
+    if not kept or (not hunks and _NOTHING not in lines):
         return None
     after = {path: _patched(text.split("\n"), hunks.get(path, [])) for path, text in kept.items()}
     if any(lines is None for lines in after.values()):

@@ -217,7 +217,7 @@ def _changes(ctx: Context, directory: Directory, found: StoredReceipt, later: Te
     changes = _told_changes(whole, left) if left is not None else []
     for file in found.files:
         if left is None or file not in left:
-            changes += _guessed_changes(ctx, file, kept[file] or "", ops, later)
+            changes += _guessed_changes(ctx, file, kept[file], ops, later)
     later.update({change["id"]: change["text"] or "" for change in changes})
     return changes
 
@@ -251,13 +251,18 @@ def _change_to(id: str, file: str, before: str | None, after: str | None) -> dic
     return {"id": id, "file": file, "before": None, "text": before, "after": None, "after_text": after}
 
 
-def _guessed_changes(ctx: Context, file: str, kept: str, ops: list[Op] | None, later: Texts) -> list[dict[str, Any]]:
-    before = applied_text.texts(parse_file(kept))
+def _guessed_changes(
+    ctx: Context, file: str, kept: str | None, ops: list[Op] | None, later: Texts
+) -> list[dict[str, Any]]:
+    before = applied_text.texts(parse_file(kept or ""))
     if ops is None:
         now = {block.id: block.text.replace("\r\n", "\n") for block in blocks.current(ctx, file=file)}
         ids = {id for id in {*before, *now} if before.get(id) != now.get(id)}
     else:
-        ids = {id for op in ops for id in _ids(op)}
+        ids = {id for op in ops if op.file in ("", file) for id in _ids(op)}
+    if kept is None:
+        # Neither text is known. Without a text before, a block would count as new, and rolling back would remove it.
+        return [_change_to(id, file, None, None) for id in sorted(ids)]
     found = [_change(ctx, id, file, before.get(id), later) for id in sorted(ids)]
     return [change for change in found if change is not None]
 

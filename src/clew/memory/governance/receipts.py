@@ -197,6 +197,9 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, S
     """The block's id and its former state; None if the block did not exist before."""
     now = blocks.find(ctx, change["id"])
     before, after = _sides(ctx, change)
+    if before is None and after is None:
+        said = f"what {change['id']} was before this apply is not known: the receipt has no copy of {change['file']}"
+        raise ClewError("CONFLICT", said, "Set it back by propose_edit, or by hand in its file.")
     if now is None and before is not None and after is None:
         return change["id"], before
     # Texts are compared, not versions: a block that was changed and changed back is as the apply left it.

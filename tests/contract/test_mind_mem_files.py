@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -230,8 +231,12 @@ def test_two_of_its_receipts_on_one_block_are_rolled_back_newest_first(theirs: M
     """The first receipt does not know what the second made of the block; it finds that in the second's snapshot."""
     text = theirs.read(DECISIONS)
     first, second = text.replace("on Mondays", "on Sundays"), text.replace("on Mondays", "on Saturdays")
-    for ts, number, snapshot in (("20261115-220000", 201, text), ("20261115-221000", 202, first)):
-        edit = op("update_field", DECISIONS, "D-20260801-002", field="Statement", value=f"number {number}")
+    for ts, number, day, snapshot in (
+        ("20261115-220000", 201, "Sundays", text),
+        ("20261115-221000", 202, "Saturdays", first),
+    ):
+        value = f"Invoices go out on {day}"
+        edit = op("update_field", DECISIONS, "D-20260801-002", field="Statement", value=value)
         made = proposal(f"P-20261115-{number}", "edit", "D-20260801-002", edit, status="applied")
         theirs.edit(EDITS, f"{theirs.read(EDITS)}\n{made}\n\n---\n")
         theirs.edit(f"intelligence/applied/{ts}/{DECISIONS}", snapshot)
@@ -244,6 +249,57 @@ def test_two_of_its_receipts_on_one_block_are_rolled_back_newest_first(theirs: M
     theirs("rollback_proposal", receipt_ts="20261115-220000")
     assert theirs.read(DECISIONS) == text
     assert decision("D-20260801-002", "Invoices go out on Mondays") in text
+
+
+@pytest.mark.parametrize("told", ["by its DIFF", "by its operations"])
+def test_an_edit_after_its_apply_is_never_rolled_back_over_even_if_clew_sees_both_at_once(
+    theirs: Memory, told: str
+) -> None:
+    """What its apply left is worked out from the receipt: the program also prints the whole block in another order."""
+    text = theirs.read(DECISIONS)
+    after = text.replace("on Mondays", "on Sundays")
+    if told == "by its DIFF":
+        line = "Statement: Invoices go out on Sundays\n"
+        after = after.replace(line, "").replace("[D-20260801-002]\n", f"[D-20260801-002]\n{line}")
+    ts = _applied_by_mind_mem(theirs, text, after if told == "by its DIFF" else None)
+    theirs.edit(DECISIONS, after.replace("on Sundays", "on Sundays at noon"))
+    error = theirs.error("rollback_proposal", receipt_ts=ts)
+    assert (error["details"]["rule"], error["details"]["block_id"]) == ("later_change", "D-20260801-002")
+    assert "on Sundays at noon" in theirs.read(DECISIONS)
+    theirs.edit(DECISIONS, after)
+    assert theirs("rollback_proposal", receipt_ts=ts)["log"].endswith("Restored D-20260801-002")
+    assert theirs.read(DECISIONS) == text
+
+
+def test_a_receipt_without_its_copies_takes_nothing_away(theirs: Memory) -> None:
+    """What a block was before is not known then, and it must not be taken for a new one."""
+    text = theirs.read(DECISIONS)
+    after = text.replace("on Mondays", "on Sundays")
+    ts = _applied_by_mind_mem(theirs, text, after)
+    theirs.edit(DECISIONS, after)
+    for receipt in (ts, RECEIPT):
+        (theirs.root / f"intelligence/applied/{receipt}/{DECISIONS}").unlink()
+    assert "D-20260801-002" in theirs.error("rollback_proposal", receipt_ts=ts)["message"]
+    assert theirs.read(DECISIONS) == after
+    theirs("rollback_proposal", receipt_ts=RECEIPT)
+    assert "D-20261115-001" not in theirs.read(DECISIONS), "an added block needs no copy"
+
+
+def _applied_by_mind_mem(theirs: Memory, before: str, after: str | None) -> str:
+    """A receipt for changing D-20260801-002, with the DIFF as that program writes it if the text after is given."""
+    ts = "20261115-220000"
+    edit = op("update_field", DECISIONS, "D-20260801-002", field="Statement", value="Invoices go out on Sundays")
+    made = proposal("P-20261115-201", "edit", "D-20260801-002", edit, status="applied")
+    theirs.edit(EDITS, f"{theirs.read(EDITS)}\n{made}\n\n---\n")
+    theirs.edit(f"intelligence/applied/{ts}/{DECISIONS}", before)
+    head = f"[AR-{ts}]\nDate: 2026-11-15\nProposal: P-20261115-201\nFilesTouched:\n- {DECISIONS}\nStatus: in_progress\n"
+    told = ""
+    if after is not None:
+        lines = (before.splitlines(keepends=True), after.splitlines(keepends=True))
+        diff = "\n".join(unified_diff(*lines, f"a/{DECISIONS}", f"b/{DECISIONS}", lineterm=""))
+        told = "DIFF:\n" + "".join(f"  {line}\n" for line in diff.split("\n"))
+    theirs.edit(f"intelligence/applied/{ts}/APPLY_RECEIPT.md", f"{head}{told}Result: applied\n")
+    return ts
 
 
 def test_the_workspace_is_where_the_server_is_started_and_a_slip_makes_none(tmp_path: Path) -> None:

@@ -96,6 +96,10 @@ class State:
     store: str = ""
     shared: bool = False
     """Whether another store has rendered into the directory too."""
+    stores: list[str] = field(default_factory=list)
+    """The stores that have noted that they write into this directory; see `folder_mark`."""
+    damaged: bool = False
+    """Whether there is a state that cannot be read: then nothing is known, and nothing follows from what is missing."""
     files: dict[str, Known] = field(default_factory=dict)
     write_only_seq: int = 0
     unread: dict[str, tuple[Stamp, int | None, str]] = field(default_factory=dict)
@@ -171,9 +175,11 @@ class Directory:
             files = {path: Known(tuple(known.pop("stamp")), **known) for path, known in raw.pop("files").items()}
             unread = {path: (tuple(note[0]), note[1], note[2]) for path, note in raw.pop("unread", {}).items()}
             return State(files=files, unread=unread, **raw)
+        except (FileNotFoundError, NotADirectoryError):
+            return State()
         # An unreadable state only costs time: every file is read and compared once more.
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return State()
+            return State(damaged=True)
 
     def save(self, state: State) -> None:
         """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit.
@@ -193,6 +199,12 @@ class Directory:
             if not ignore.exists():
                 with create(ignore) as file:
                     file.write(b"*\n")
+
+    def settle(self) -> None:
+        """Make sure that a power cut does not take `.clew` away any more."""
+        with reported(self.root):
+            for folder in (self.own, self.root):
+                sync_folder(folder)
 
     def stamp(self, path: str) -> Stamp | None:
         try:

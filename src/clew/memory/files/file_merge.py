@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import HEADER, MarkdownPart, ParsedFile, parse_file
-from clew.memory.governance.receipts import is_taken_back
+from clew.memory.governance.receipts import is_taken_back, taken_back
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.events import subjects_changed
@@ -31,13 +31,23 @@ def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) 
         return edited
     mine = parse_file(edited)
     if known is None:
-        known = _texts(base) if base is not None else _seen_before(ctx, path, mine.parts)
+        known = _texts(base) if base is not None else _known_before(ctx, path, mine.parts)
     return merge(known, parse_file(stored), mine).join()
 
 
 def _texts(text: str) -> dict[str, str]:
     """The blocks of a file by id; of two with one id, the first."""
     return {part.id: part.text for part in reversed(parse_file(text).parts)}
+
+
+def _known_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:
+    """What the author of a file of unknown age must have known: what it holds as the store had it once, and what was
+    rolled back by somebody else. That is gone from the file, or as it was before, on purpose."""
+    seen, back = _seen_before(ctx, path, parts), taken_back(ctx)
+    return {
+        **{id: text for id, text in seen.items() if id not in back},
+        **{id: block.text for id, block in back.items() if block.file == path},
+    }
 
 
 def _seen_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:

@@ -18,7 +18,8 @@ from clew.errors import ClewError
 from clew.ids import RECEIPT_TIME
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files import places
+from clew.memory.files import applied_text, places
+from clew.memory.files.applied_text import Texts
 from clew.memory.files.directory import WRITE_ONLY, Directory, State, reported
 from clew.memory.files.markdown import MarkdownPart, listed, one_line, parse_block, parse_file
 from clew.memory.files.swap import own_folder
@@ -134,11 +135,9 @@ def text(directory: Directory, path: str) -> str | None:
 
 # Receipts that stand in files only, of Mind-Mem or of a Clew with another store: opened and rolled back like ours.
 #
-# Such a receipt says what the files were before it, not what it made of them. What a block became is what the next
-# receipt found there, or else the version that followed in the store; what changed after that is left to a person.
-
-Texts = dict[str, str]
-"""Block id -> its text."""
+# Such a receipt holds the files as they were before it; `applied_text` tells what it made of them. Where that cannot be
+# told, it is what the next receipt found there, or else the version that followed in the store. A block that is not so
+# any more has changed since, and is left to a person.
 
 
 @dataclass(frozen=True)
@@ -146,6 +145,7 @@ class StoredReceipt:
     """A receipt as it stands in its folder."""
 
     ts: str
+    whole: str
     part: MarkdownPart
     preamble: str
     proposal: str
@@ -183,13 +183,14 @@ def follow_rollbacks(ctx: Context, directory: Directory) -> None:
 
 
 def _read(directory: Directory, ts: str) -> StoredReceipt | None:
-    parsed = parse_file(text(directory, f"{ts}/{RECEIPT}") or "")
+    whole = text(directory, f"{ts}/{RECEIPT}") or ""
+    parsed = parse_file(whole)
     if not parsed.parts or parsed.parts[0].id != f"AR-{ts}":
         return None
     fields = parse_block(parsed.parts[0].text).fields
     result = one_line(fields.get("Result")) or one_line(fields.get("Status"))
     files = listed(fields.get("FilesTouched"))
-    return StoredReceipt(ts, parsed.parts[0], parsed.preamble, one_line(fields.get("Proposal")), files, result)
+    return StoredReceipt(ts, whole, parsed.parts[0], parsed.preamble, one_line(fields.get("Proposal")), files, result)
 
 
 def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> None:
@@ -206,29 +207,64 @@ def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Text
 
 def _changes(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> list[dict[str, Any]]:
     """What the receipt changed: each block with its text before, and the text or version that it became."""
-    touched = _touched(ctx, found)
-    changes = []
+    kept = {file: text(directory, f"{found.ts}/{file}") for file in found.files}
+    whole = {file: said for file, said in kept.items() if said is not None}
+    ops = _ops(ctx, found)
+    # A file without a copy tells nothing: all of its blocks would seem to be new.
+    left = applied_text.by_diff(found.whole, whole)
+    if left is None and ops is not None:
+        left = applied_text.by_operations(ctx, ops, whole)
+    changes = _told_changes(whole, left) if left is not None else []
     for file in found.files:
-        kept = parse_file(text(directory, f"{found.ts}/{file}") or "")
-        before = {part.id: part.text for part in kept.parts}
-        if touched is None:
-            now = {block.id: block.text.replace("\r\n", "\n") for block in blocks.current(ctx, file=file)}
-            ids = sorted(id for id in {*before, *now} if before.get(id) != now.get(id))
-        else:
-            ids = sorted(touched)
-        changes += [change for id in ids if (change := _change(ctx, id, file, before.get(id), later)) is not None]
+        if left is None or file not in left:
+            changes += _guessed_changes(ctx, file, kept[file], ops, later)
     later.update({change["id"]: change["text"] or "" for change in changes})
     return changes
 
 
-def _touched(ctx: Context, found: StoredReceipt) -> set[str] | None:
-    """The blocks that the proposal is about; None when it is gone, and only the files can tell."""
+def _ops(ctx: Context, found: StoredReceipt) -> list[Op] | None:
+    """What the proposal does; None when it is gone or cannot be read, and only the files can tell."""
     proposal = blocks.find(ctx, found.proposal) if found.proposal else None
     try:
-        ops = read(proposal.fields.get("Ops")) if proposal else None
+        return read(proposal.fields.get("Ops")) if proposal else None
     except ClewError:
         return None
-    return None if ops is None else {id for op in ops for id in _ids(op)}
+
+
+def _told_changes(kept: dict[str, str], left: dict[str, Texts]) -> list[dict[str, Any]]:
+    """Over all files at once, so that a block which moved is one change."""
+    before = _standing({file: applied_text.texts(parse_file(said)) for file, said in kept.items()})
+    after = _standing(left)
+    changes = []
+    for id in sorted(id for id in {*before, *after} if before.get(id) != after.get(id)):
+        was, old = before.get(id, (None, None))
+        file, new = after.get(id, (was, None))
+        changes.append({**_change_to(id, file or "", old, new), "was": was})
+    return changes
+
+
+def _standing(files: dict[str, Texts]) -> dict[str, tuple[str, str]]:
+    return {id: (file, said) for file, found in files.items() for id, said in found.items()}
+
+
+def _change_to(id: str, file: str, before: str | None, after: str | None) -> dict[str, Any]:
+    return {"id": id, "file": file, "before": None, "text": before, "after": None, "after_text": after}
+
+
+def _guessed_changes(
+    ctx: Context, file: str, kept: str | None, ops: list[Op] | None, later: Texts
+) -> list[dict[str, Any]]:
+    before = applied_text.texts(parse_file(kept or ""))
+    if ops is None:
+        now = {block.id: block.text.replace("\r\n", "\n") for block in blocks.current(ctx, file=file)}
+        ids = {id for id in {*before, *now} if before.get(id) != now.get(id)}
+    else:
+        ids = {id for op in ops if op.file in ("", file) for id in _ids(op)}
+    if kept is None:
+        # Neither text is known. Without a text before, a block would count as new, and rolling back would remove it.
+        return [_change_to(id, file, None, None) for id in sorted(ids)]
+    found = [_change(ctx, id, file, before.get(id), later) for id in sorted(ids)]
+    return [change for change in found if change is not None]
 
 
 def _ids(op: Op) -> set[str]:
@@ -237,11 +273,10 @@ def _ids(op: Op) -> set[str]:
 
 
 def _change(ctx: Context, id: str, file: str, before: str | None, later: Texts) -> dict[str, Any] | None:
-    change: dict[str, Any] = {"id": id, "file": file, "before": None, "text": before}
     if id in later:
-        return {**change, "after": None, "after_text": later[id]}
+        return _change_to(id, file, before, later[id])
     version = _version_after(blocks.history(ctx, id), before)
-    return None if version is None else {**change, "after": version.seq}
+    return None if version is None else {**_change_to(id, file, before, None), "after": version.seq}
 
 
 def _version_after(versions: list[Block], before: str | None) -> Block | None:

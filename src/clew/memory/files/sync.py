@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.errors import ClewError
 from clew.fast_imports import without_collection
 from clew.memory.blocks import Block
-from clew.memory.files import hand_edits, places, plain_files, snapshots
+from clew.memory.files import folder_mark, hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
     CONFIGURATION,
     DERIVED,
@@ -24,7 +24,6 @@ from clew.memory.files.directory import (
     State,
     directory_of,
     known,
-    store_name,
 )
 from clew.memory.files.file_merge import merged
 from clew.memory.files.file_text import is_tracked, last_splice, output_of, write_output
@@ -52,6 +51,8 @@ class EditedFile:
     number: int
     late: bool = False
     """Not what the file holds now: a save that a rendering took out, or what is left of a file that is gone."""
+    replaced: bool = False
+    """Stands in another folder than the store wrote into: what it holds counts, whatever the store had there."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
         return True
     with ctx.reading() as bound:
         # Another store has rendered these files, so that they are as their state says tells nothing about this one.
-        foreign = bool(state.files) and not _is_ours(bound, state)
+        foreign = bool(state.files) and not folder_mark.is_ours(bound, state)
         return foreign or any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
 
 
@@ -158,30 +159,27 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
     """Edits in, renderings out, until nobody saved in between. What is saved after the last round stays for the next
     call, in `.clew/late/`."""
     with directory.locked():
-        state = _state(ctx, directory)
+        state, replaced = folder_mark.opened(ctx, directory)
         # What an earlier process took out and could not store any more; it comes before anything that is saved now.
         late = directory.late_saves()
         # Each rendering may meet another save. A few rounds are enough for everything but an editor in a loop.
         for _ in range(ROUNDS):
             found, unread = _look(directory, state)
-            _take_in(ctx, directory, state, found, late)
+            _take_in(ctx, directory, state, [replace(edit, replaced=replaced) for edit in found], late)
+            replaced = False
             late = _bring_out(ctx, directory, state, {item.path for item in unread})
             if not late:
                 break
         # The first edits of a person make the workspace, which gets its name as a store only then.
         with ctx.reading() as bound:
-            state.store = _store_name(bound)
+            state.store = folder_mark.name_of(bound)
             laid_out = plain_files.text(bound, CONFIGURATION)
         if laid_out:
             with suppress(FilesProblem):  # nothing of ours depends on them
                 directory.complete()
-        directory.save(state)
+        folder_mark.sign(ctx, directory, state)
     _warn_of(ctx, unread)
     return unread
-
-
-def _store_name(bound: Context) -> str:
-    return store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
 
 
 def _warn_of(ctx: Context, unread: list[Unread]) -> None:
@@ -191,24 +189,20 @@ def _warn_of(ctx: Context, unread: list[Unread]) -> None:
         _warn_once(ctx, "FILE_UNREADABLE", f"{item.path}{line} is left alone: {item.problem}", recovery)
 
 
+def _warn_replaced(ctx: Context, directory: Directory, changed: dict[str, Block]) -> None:
+    gone = sum(block.gone for block in changed.values())
+    said = (
+        f"{directory.root} is another folder than before (its .clew is gone), and its files count:"
+        f" {len(changed) - gone} blocks are other ones now, {gone} are gone"
+    )
+    recovery = "Every version stays in block_history; put the former files back if this was not meant."
+    _warn_once(ctx, "FOLDER_REPLACED", said, recovery)
+
+
 def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
     """A call may look at the files more than once."""
     if all(known["message"] != message for known in ctx.remarks.warnings):
         ctx.warn(code, message, recovery)
-
-
-def _state(ctx: Context, directory: Directory) -> State:
-    state = directory.state()
-    with ctx.reading() as bound:
-        name = _store_name(bound)
-        if _is_ours(bound, state):
-            return state
-    return State(store=name, shared=state.shared or state.store not in ("", name))
-
-
-def _is_ours(bound: Context, state: State) -> bool:
-    """False when the files were rendered from another store, or from a later state of this one."""
-    return state.store == _store_name(bound) and all(entry.seq <= bound.ws.seq for entry in state.files.values())
 
 
 def _look(directory: Directory, state: State) -> tuple[list[EditedFile], list[Unread]]:
@@ -280,6 +274,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
     saved = [*_late_edits(ctx, directory, late), *found]
     if not saved:
         return
+    replaced = any(edit.replaced for edit in found)
     with ctx.reading() as bound:
         # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
         left = _left_behind(bound, directory, found)
@@ -294,8 +289,12 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (last_splice(bound, path), heads.get(path, 0)) for path in taken | same}
         snapshots.take_in(bound, directory)
+        if replaced:
+            folder_mark.forget(bound, directory)
         # What they write is newer than the files and is rendered next.
         proposals.follow_changes(bound, list(changed), changed)
+    if changed and replaced:
+        _warn_replaced(ctx, directory, changed)
     for item in late:
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
@@ -347,7 +346,7 @@ def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
 
 def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
     """Whether the store now has what the file holds."""
-    plain_files.take_in(ctx, edit.path, edit.base, edit.text)
+    plain_files.take_in(ctx, edit.path, plain_files.stored(ctx, edit.path) if edit.replaced else edit.base, edit.text)
     return plain_files.stored(ctx, edit.path) == edit.text and not edit.late
 
 
@@ -362,7 +361,9 @@ def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], di
         series = [edit for edit in saved if edit.path == path]
         stored = result = _stored(ctx, series[0])
         for edit in series:
-            if edit.late or edit.text != result:
+            if edit.replaced:
+                result = edit.text
+            elif edit.late or edit.text != result:
                 result = merged(ctx, path, edit.base, result, edit.text)
         if result != stored:
             plans.append(hand_edits.plan(ctx, path, stored, result))

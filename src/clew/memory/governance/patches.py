@@ -217,11 +217,15 @@ class ProposalDraft:
     def run(self, op: Op) -> None:
         STEPS[op.op](self, op)
 
+    def find(self, id: str) -> Block | None:
+        """A block as it was before the operations."""
+        return blocks.find(self.ctx, id)
+
     def target(self, op: Op) -> BlockChange:
         """The block that an operation changes, as the operations before it left it."""
         change = self.changes.get(op.target)
         if change is None:
-            block = blocks.find(self.ctx, op.target)
+            block = self.find(op.target)
             if block is None:
                 raise ClewError("CONFLICT", f"{op.op}: there is no block {op.target}", "Propose the change anew.")
             text = block.text.replace("\r\n", "\n")
@@ -243,7 +247,7 @@ class ProposalDraft:
         if not parsed.parts or parsed.preamble.strip():
             raise ClewError("CONFLICT", "the patch does not begin with a block header", "Begin it with [PREFIX-...].")
         for part in parsed.parts:
-            if part.id in self.changes or blocks.find(self.ctx, part.id) is not None:
+            if part.id in self.changes or self.find(part.id) is not None:
                 raise ClewError("CONFLICT", f"{part.id} exists already", "Propose the block under a new id.")
             self.changes[part.id] = BlockChange(part.id, file, None, part.text, after)
             # Each further block stands behind the one before it, so that the patch keeps its order.

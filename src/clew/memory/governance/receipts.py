@@ -41,7 +41,7 @@ class Receipt(TableRow):
     proposal: str
     changes: list[dict[str, Any]]
     """Each changed block with its versions `before` and `after`. A receipt that was imported from files has the texts
-    instead (`text`, `after_text`) where the store has no such version."""
+    instead (`text`, `after_text`) where the store has no such version, and where the block stood (`was`)."""
     automatic: bool
     rolled_back_at_ms: int | None
     seq: int = 0
@@ -198,6 +198,9 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, S
     """The block's id and its former state; None if the block did not exist before."""
     now = blocks.find(ctx, change["id"])
     before, after = _sides(ctx, change)
+    if before is None and after is None:
+        said = f"what {change['id']} was before this apply is not known: the receipt has no copy of {change['file']}"
+        raise ClewError("CONFLICT", said, "Set it back by propose_edit, or by hand in its file.")
     if now is None and before is not None and after is None:
         return change["id"], before
     # Texts are compared, not versions: a block that was changed and changed back is as the apply left it.
@@ -215,7 +218,7 @@ def _sides(ctx: Context, change: dict[str, Any]) -> tuple[Side | None, Side | No
     old = change.get("text") if before is None else before.text
     new = change.get("after_text") if after is None else (None if after.gone else after.text)
     return (
-        Side(old, before.file if before else change["file"]) if old else None,
+        Side(old, before.file if before else change.get("was") or change["file"]) if old else None,
         Side(new, change["file"]) if new else None,
     )
 
@@ -259,6 +262,14 @@ def is_taken_back(ctx: Context, version: Block) -> bool:
     """Whether a version of a block was made by an apply whose receipt is rolled back."""
     made = of_cause(ctx, version.cause) if version.origin == "apply" and version.cause else None
     return made is not None and made.rolled_back_at_ms is not None
+
+
+def taken_back(ctx: Context) -> dict[str, Block]:
+    """Blocks that are still as an apply made them whose receipt is rolled back: others did that, in the files."""
+    sql = "SELECT * FROM receipt WHERE workspace = ? AND rolled_back_at_ms IS NOT NULL"
+    closed = [load(Receipt, row) for row in ctx.tx.all(sql, ctx.workspace)]
+    changed = {change["id"] for receipt in closed for change in receipt.changes}
+    return {block.id: block for block in blocks.current(ctx, ids=changed) if is_taken_back(ctx, block)}
 
 
 def close(ctx: Context, receipt: Receipt) -> None:

@@ -1,0 +1,117 @@
+"""What an apply made of the files: a receipt that another program wrote holds only what they were before it.
+
+The receipt's DIFF tells exactly. Where it is missing or does not fit the snapshot, the operations of the proposal are
+done once more, on the snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from clew.errors import ClewError
+from clew.memory.blocks import Block
+from clew.memory.files.markdown import ParsedFile, parse_file
+from clew.memory.governance.patches import Op, ProposalDraft
+from clew.registry.context import Context
+
+Texts = dict[str, str]
+"""Block id -> its text."""
+
+_DIFF = re.compile(r"^DIFF:\n((?:(?:  .*)?\n)+)", re.MULTILINE)
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_NOTHING = "(no differences detected)"
+
+Hunk = tuple[int, list[str]]
+"""How many lines of the old file stand before it, and its lines, each with its sign."""
+
+
+def texts(parsed: ParsedFile) -> Texts:
+    """The blocks of a file; of two with one id, the first."""
+    return {part.id: part.text for part in reversed(parsed.parts)}
+
+
+def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
+    """The blocks of each file of the snapshot as the receipt's DIFF says they became; None when it does not tell."""
+    found = _DIFF.search(receipt)
+    # Mind-Mem joins lines that have their line ends already. What is empty here is only that; an empty line has a sign.
+    lines = [line[2:] for line in found.group(1).split("\n") if line[2:]] if found else []
+    hunks = _hunks(lines)
+    if not kept or (not hunks and _NOTHING not in lines):
+        return None
+    after = {path: _patched(text.split("\n"), hunks.get(path, [])) for path, text in kept.items()}
+    if any(lines is None for lines in after.values()):
+        return None
+    return {path: texts(parse_file("\n".join(lines or []))) for path, lines in after.items()}
+
+
+def _hunks(lines: list[str]) -> dict[str, list[Hunk]]:
+    """The hunks of each file. They are read by their counts: a removed line may look like the head of a file."""
+    found: dict[str, list[Hunk]] = {}
+    path, at = "", 0
+    while at < len(lines):
+        line, at = lines[at], at + 1
+        head = _HUNK.match(line)
+        if head is None:
+            path = line[6:] if line.startswith("+++ b/") else path
+            continue
+        start, old, new = (int(number or 1) for number in head.groups())
+        end = _end(lines, at, old, new)
+        found.setdefault(path, []).append((start - 1 if old else start, lines[at:end]))
+        at = end
+    return found
+
+
+def _end(lines: list[str], at: int, old: int, new: int) -> int:
+    while at < len(lines) and (old > 0 or new > 0):
+        old -= lines[at][0] in " -"
+        new -= lines[at][0] in " +"
+        at += 1
+    return at
+
+
+def _patched(old: list[str], hunks: list[Hunk]) -> list[str] | None:
+    """The lines after the hunks; None where the file is not the one that they were made from."""
+    result: list[str] = []
+    at = 0
+    for start, lines in hunks:
+        result += old[at:start]
+        at = start
+        for line in lines:
+            if line[0] in " -":
+                if at >= len(old) or old[at] != line[1:]:
+                    return None
+                at += 1
+            if line[0] in " +":
+                result.append(line[1:])
+    return result + old[at:]
+
+
+def by_operations(ctx: Context, ops: list[Op], kept: Mapping[str, str]) -> dict[str, Texts] | None:
+    """The blocks of each file of the snapshot after the operations; None when one cannot be done there."""
+    draft = SnapshotDraft(ctx, kept)
+    try:
+        for op in ops:
+            draft.run(op)
+    except ClewError:
+        return None
+    after = {path: dict(found) for path, found in draft.kept.items()}
+    for change in draft.changes.values():
+        for found in after.values():
+            found.pop(change.id, None)
+        after.setdefault(change.file, {})[change.id] = change.text
+    return after
+
+
+class SnapshotDraft(ProposalDraft):
+    """A draft on the files of a snapshot instead of the blocks of today."""
+
+    def __init__(self, ctx: Context, kept: Mapping[str, str]) -> None:
+        super().__init__(ctx)
+        self.kept = {path: texts(parse_file(text)) for path, text in kept.items()}
+
+    def find(self, id: str) -> Block | None:
+        for path, found in self.kept.items():
+            if id in found:
+                return Block(id, 0, None, False, path, None, found[id], {}, "apply", None, None, 0)
+        return None

@@ -60,8 +60,8 @@ def check(ctx: Context, report: ScanReport) -> None:
 
 
 def _wanted(ctx: Context) -> Iterator[Staged]:
-    """One proposal for each decision that loses, unless one was made for the same reason before."""
-    losers = set[str]()
+    """One proposal for each decision that loses, unless one waits or was made for the same reason before."""
+    losers = _awaiting(ctx)
     for entry, sides in open_entries(ctx):
         one, other = (sides.get(id) for id in objects(entry))
         strategy, _, winner, why, _ = advise(one, other)
@@ -72,6 +72,13 @@ def _wanted(ctx: Context) -> Iterator[Staged]:
         if not blocks.with_mark(ctx, "P", digest(staged.type, staged.target, list(staged.ops))):
             losers.add(loser.id)
             yield staged
+
+
+def _awaiting(ctx: Context) -> set[str]:
+    """The decisions whose status a proposal waits to change. A second one, with another winner, says nothing new: to
+    Mind-Mem, whose fingerprint leaves the winner out, the two are the same, and it then applies neither."""
+    waiting = blocks.current(ctx, prefix="P", status=proposals.OPEN)
+    return {proposal.get("TargetBlock") for proposal in waiting if proposals.changes_status(proposal)}
 
 
 def _yielding(entry: Block, winner: str, loser: Block, why: str) -> Staged:

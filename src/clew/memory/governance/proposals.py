@@ -138,6 +138,15 @@ def ops_of(proposal: Block) -> list[Op]:
     return found
 
 
+def changes_status(proposal: Block) -> bool:
+    """Whether it sets the status of its target; one whose operations cannot be read changes nothing."""
+    try:
+        found = read(proposal.fields.get("Ops"))
+    except ClewError:
+        return False
+    return any(op.op == "set_status" and op.target == proposal.get("TargetBlock") for op in found)
+
+
 def twin(ctx: Context, whole: str) -> Block | None:
     """An open proposal with this digest, which would do exactly the same."""
     return next((block for block in blocks.with_mark(ctx, "P", whole) if block.status in OPEN), None)

@@ -10,6 +10,7 @@ import pytest
 
 from clew.app import Clew
 from clew.errors import ClewError
+from clew.memory.kinds import RECORDED_DECISIONS
 from clew.settings import load_settings
 from tests.contract.mind_mem import (
     DECISIONS,
@@ -125,6 +126,17 @@ def test_receipts_of_clew_hold_the_files_as_they_were_and_their_neighbours(their
     for path in neighbours[:3]:
         assert (folder / path).read_text() == theirs.read(path)
     assert "TOOL-redis" in theirs.read("entities/tools.md")
+
+
+def test_a_receipt_holds_both_files_of_a_block_that_it_moved(theirs: Memory) -> None:
+    theirs("remember", text="Logs are kept for 30 days", kind="decision")
+    opposed = theirs("remember", text="Logs are kept for 90 days", kind="decision")
+    before = {path: theirs.read(path) for path in (DECISIONS, RECORDED_DECISIONS)}
+    theirs("governance", self_approval=True)
+    ts = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)["receipt_ts"]
+    folder = theirs.root / "intelligence/applied" / ts
+    assert json.loads((folder / "MANIFEST.json").read_text())["files"] == sorted(before)
+    assert {path: (folder / path).read_text() for path in before} == before
 
 
 def test_what_remember_writes_passes_its_validator_and_stands_where_it_searches(theirs: Memory) -> None:

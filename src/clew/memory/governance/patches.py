@@ -214,6 +214,11 @@ class BlockChange:
     text: str
     after: str | None = None
 
+    @property
+    def files(self) -> set[str]:
+        """The files that it changes: two where the block moves."""
+        return {self.file, self.before.file if self.before else self.file}
+
 
 class ProposalDraft:
     """Copies of the blocks that a proposal changes. Its operations run on the copies, and nothing is written."""
@@ -240,6 +245,10 @@ class ProposalDraft:
 
     def file_of(self, id: str) -> str:
         return self.changes[id].file if id in self.changes else blocks.get(self.ctx, id).file
+
+    def files(self) -> list[str]:
+        """Every file that the changes touch."""
+        return sorted({file for change in self.changes.values() for file in change.files})
 
     def put(self, change: BlockChange, text: str) -> None:
         change.text = text

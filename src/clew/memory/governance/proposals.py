@@ -74,7 +74,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     """Write the proposal after trying its operations on a copy."""
     # Operations that cannot be applied are refused now, while the author can still correct them.
     ops = list(completed(ctx, staged.ops))
-    changes = drafted(ctx, ops).changes
+    files = drafted(ctx, ops).files()
     id = id or blocks.dated_id(ctx, "P")
     print_of = fingerprint(staged.type, staged.target, ops)
     text = print_block(
@@ -89,7 +89,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
             "Rationale": staged.rationale,
             "Evidence": list(staged.evidence),
             "Rollback": "rollback_proposal with the receipt of the apply",
-            "FilesTouched": sorted({change.file for change in changes.values()}),
+            "FilesTouched": files,
             "Signal": staged.signal,
             "ProposedBy": staged.by,
             "Fingerprint": print_of,

@@ -24,6 +24,8 @@ from tests.contract.mind_mem import (
     make_workspace,
     op,
     proposal,
+    read_ops,
+    task,
 )
 from tests.memory.conftest import Memory
 
@@ -89,6 +91,29 @@ def test_what_clew_stages_carries_its_fingerprint_and_a_digest_of_the_rest(their
     assert made["fingerprint"] == fingerprint("edit", "D-20260801-001", whole)
     theirs.edit(EDITS, theirs.read(EDITS).replace("field: Rationale", "field: Statement"))
     assert theirs.error("approve_apply", proposal_id=made["proposal_id"])["details"]["rule"] == "fingerprint"
+
+
+RATIONALE = {"op": "update_field", "target": "D-20260801-001", "field": "Rationale"}
+
+
+@pytest.mark.parametrize(
+    ("made", "theirs_too"),
+    [
+        (
+            {"op": "append_block", "file": TASKS, "patch": f"{task('T-20261115-001', 'One')}\n\n{task('T-2', 'Two')}"},
+            True,
+        ),
+        ({**RATIONALE, "value": "| a | b |"}, True),
+        ({**RATIONALE, "value": "measured\n\nand counted"}, False),
+    ],
+)
+def test_what_clew_stages_is_read_by_it_or_refused(theirs: Memory, made: dict[str, str], theirs_too: bool) -> None:
+    """Its proposals have no form for a value of several lines: it sees another fingerprint and leaves it alone."""
+    proposed = theirs("propose_edit", ops=[made], rationale="measured")
+    target = made.get("target", "new")
+    known = read_ops(theirs.read(EDITS).partition(f"[{proposed['proposal_id']}]")[2])
+    assert (fingerprint("edit", target, known) == proposed["fingerprint"]) is theirs_too
+    assert theirs("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)["success"]
 
 
 def test_its_receipts_are_listed_opened_and_rolled_back(theirs: Memory) -> None:

@@ -124,9 +124,10 @@ def printed(ops: list[Op]) -> list[str]:
 
 def _printed(name: str, value: str) -> str:
     # On one line only if reading it back gives the same text: outer blanks would be stripped, `|` starts a literal.
-    if "\n" not in value and value == value.strip() and not value.startswith("|"):
+    if "\n" not in value and value == value.strip() and value != "|":
         return f"{name}: {value}"
-    return "\n".join([f"{name}: |", *(f"  {line}" if line else "" for line in value.split("\n"))])
+    # An empty line is indented like the others: to Mind-Mem a line without indent ends the operations.
+    return "\n".join([f"{name}: |", *(f"  {line}" for line in value.split("\n"))])
 
 
 def read(value: Value | None) -> list[Op]:

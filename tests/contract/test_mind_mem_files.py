@@ -164,6 +164,18 @@ def test_a_receipt_holds_both_files_of_a_block_that_it_moved(theirs: Memory) -> 
     assert {path: (folder / path).read_text() for path in before} == before
 
 
+@pytest.mark.parametrize(
+    ("status", "after"), [("applied", "accepted"), ("rejected", "rejected"), ("expired", "resolved")]
+)
+def test_a_signal_ends_with_its_proposal_whoever_ended_that(theirs: Memory, status: str, after: str) -> None:
+    made = theirs.propose("Okapi jobs run hourly")
+    path = "intelligence/proposed/DECISIONS_PROPOSED.md"
+    theirs.edit(path, theirs.read(path).replace("Status: staged", f"Status: {status}"))
+    assert theirs("scan")["checks"]["pending_signals"] == 0
+    signal = theirs.read("intelligence/SIGNALS.md").partition(f"[{made['signal_id']}]")[2]
+    assert f"Status: {after}\n" in signal
+
+
 def test_what_remember_writes_passes_its_validator_and_stands_where_it_searches(theirs: Memory) -> None:
     kept = theirs("remember", text="Nightly builds are signed", kind="decision")
     assert kept["state"] == "kept"

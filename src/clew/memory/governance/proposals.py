@@ -281,21 +281,31 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     return changed
 
 
+_SIGNAL_AFTER = {"applied": "accepted", "rejected": "rejected", "rolled_back": "resolved", "expired": "resolved"}
+"""What becomes of the signal behind a proposal that ended."""
+
+
 def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
-    """Take `Status: rejected`, written by a person into a proposal, as a rejection with all its effects."""
+    """Take a status that a person or Mind-Mem wrote into a proposal as said here: the signal behind it ends too, and
+    `Status: rejected` is a rejection with all its effects."""
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
-        if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
+        if proposal is None or proposal.origin != "edit" or proposal.status not in _SIGNAL_AFTER:
             continue
-        record = _record_of(ctx, proposal)
-        try:
-            statement = statement_of(proposal, record)
-        except ClewError:
-            continue  # its operations cannot be read, so there is no value that could be proposed again
-        bury(ctx, statement, id, proposal.get("Reason") or "rejected by hand")
-        _reject_record(ctx, record, id)
-        signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
-        ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
+        if proposal.status == "rejected":
+            _follow_rejection(ctx, proposal)
+        signals.set_status(ctx, proposal.get("Signal"), _SIGNAL_AFTER[proposal.status], id)
+
+
+def _follow_rejection(ctx: Context, proposal: Block) -> None:
+    record = _record_of(ctx, proposal)
+    try:
+        statement = statement_of(proposal, record)
+    except ClewError:
+        return  # its operations cannot be read, so there is no value that could be proposed again
+    bury(ctx, statement, proposal.id, proposal.get("Reason") or "rejected by hand")
+    _reject_record(ctx, record, proposal.id)
+    ctx.emit("memory", "proposal_rejected", proposal.id, {"reason": proposal.get("Reason")})
 
 
 def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:

@@ -105,6 +105,16 @@ def test_the_figures_of_a_scan_agree_with_each_other(memory: Memory) -> None:
     assert listed[staged] == "expired", "what resolved a contradiction ends with it"
 
 
+def test_a_contradiction_is_entered_when_its_decisions_are_read_in(memory: Memory) -> None:
+    sides = (("D-20260101-001", "Sessions live in Redis"), ("D-20260301-001", "Sessions live in PostgreSQL"))
+    memory.edit(DECISIONS, "\n\n".join(decision(id, said) for id, said in sides))
+    memory("recall", query="sessions")
+    entered = memory.files()
+    assert b"[C-" in entered["intelligence/CONTRADICTIONS.md"]
+    assert memory("list_contradictions")["contradictions"] == 1
+    assert memory.files() == entered
+
+
 ENTRY = "[{id}]\nDate: 2026-09-01\nSeverity: high\nStatement: {said}\n{objects}Status: open\nResolution: none\n"
 
 

@@ -101,6 +101,23 @@ def proposal(id: str, type: str, target: str, *ops: dict[str, str], status: str 
     return "\n".join(lines)
 
 
+def read_ops(text: str) -> list[dict[str, str]]:
+    """The operations of a proposal as Mind-Mem reads them: every literal is a patch, a blank line ends them all."""
+    found: list[dict[str, str]] = []
+    literal = False
+    for line in text.partition("\nOps:\n")[2].split("\n"):
+        if literal and line.startswith("    "):
+            found[-1]["patch"] = f"{found[-1]['patch']}\n{line[4:]}" if "patch" in found[-1] else line[4:]
+        elif not line.strip():
+            break
+        elif start := re.match(r"\s*-\s*op:\s*(\S+)\s*$", line):
+            found.append({"op": start.group(1)})
+        elif part := re.match(r"\s{2,}([a-z_]+):\s+(.+)$", line):
+            literal = part.group(2).strip() == "|"
+            found[-1].update({} if literal else {part.group(1): part.group(2).strip()})
+    return found
+
+
 def op(kind: str, file: str, target: str = "", **parts: str) -> dict[str, str]:
     return {"op": kind, "file": file, **({"target": target} if target else {}), **parts}
 

@@ -13,7 +13,7 @@ from clew.app import Clew
 from clew.memory.kernel_defaults import Setting
 from clew.memory.kernels import every_kernel
 from clew.settings import load_settings
-from tests.contract.mind_mem import DECISIONS, decision
+from tests.contract.mind_mem import DECISIONS, EDITS, decision, op, proposal
 from tests.memory.conftest import Memory
 
 TURN = "[FACT-001]\nDate: 2026-01-02\nStatus: active\nStatement: The quokka sleeps\nTags: FACT, Caroline\nDiaID: D1:4\n"
@@ -107,6 +107,16 @@ def test_the_figures_of_a_scan_agree_with_each_other(memory: Memory) -> None:
     assert listed[staged] == "expired", "what resolved a contradiction ends with it"
 
 
+def test_a_contradiction_is_entered_when_its_decisions_are_read_in(memory: Memory) -> None:
+    sides = (("D-20260101-001", "Sessions live in Redis"), ("D-20260301-001", "Sessions live in PostgreSQL"))
+    memory.edit(DECISIONS, "\n\n".join(decision(id, said) for id, said in sides))
+    memory("recall", query="sessions")
+    entered = memory.files()
+    assert b"[C-" in entered["intelligence/CONTRADICTIONS.md"]
+    assert memory("list_contradictions")["contradictions"] == 1
+    assert memory.files() == entered
+
+
 ENTRY = "[{id}]\nDate: 2026-09-01\nSeverity: high\nStatement: {said}\n{objects}Status: open\nResolution: none\n"
 
 
@@ -123,6 +133,23 @@ def test_one_entry_stands_for_one_pair_whoever_wrote_it(memory: Memory) -> None:
     assert memory("scan")["checks"]["contradictions"] == 1
     found = memory("list_contradictions")
     assert [item["contradiction_id"] for item in found["resolutions"]] == ["C-20260901-001"]
+
+
+def test_a_resolution_that_mind_mem_staged_ends_with_its_contradiction(memory: Memory) -> None:
+    sides = [decision(id, said) for id, said in (("D-20260801-001", "Alpha"), ("D-20260818-001", "Beta"))]
+    memory.edit(DECISIONS, "\n\n".join(sides))
+    reason = "competing hard requirements: both must use, but different objects (a vs b) on axis=x"
+    objects = "Objects:\n- D-20260801-001\n- D-20260818-001\n"
+    memory.edit("intelligence/CONTRADICTIONS.md", ENTRY.format(id="C-20260901-001", said=reason, objects=objects))
+    revoked = op("set_status", DECISIONS, "D-20260818-001", status="revoked")
+    staged = proposal("P-20260901-001", "edit", "D-20260818-001", revoked).replace("- measured", f"- {reason}")
+    memory.edit(EDITS, f"{staged}\nSources:\n- maintenance/intel-report.txt\n")
+    assert memory("scan")["checks"]["staged_proposals"] == 1, "as long as the contradiction stands"
+    memory.edit(DECISIONS, memory.read(DECISIONS).replace("Status: active", "Status: superseded", 1))
+    tried = memory.answer("approve_apply", proposal_id="P-20260901-001").envelope
+    assert "C-20260901-001, which it was to resolve" in tried["warnings"][0]["message"]
+    assert memory("scan")["checks"]["staged_proposals"] == 0
+    assert "Status: expired" in memory.read(EDITS)
 
 
 def test_drift_that_mind_mem_summed_up_is_not_counted_twice(memory: Memory) -> None:

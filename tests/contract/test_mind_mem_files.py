@@ -12,6 +12,7 @@ import pytest
 
 from clew.app import Clew
 from clew.errors import ClewError
+from clew.memory.kinds import RECORDED_DECISIONS
 from clew.settings import load_settings
 from tests.contract.mind_mem import (
     DECISIONS,
@@ -25,6 +26,7 @@ from tests.contract.mind_mem import (
     make_workspace,
     op,
     proposal,
+    read_ops,
     task,
 )
 from tests.memory.conftest import Memory
@@ -153,6 +155,29 @@ def test_what_clew_stages_carries_its_fingerprint_and_a_digest_of_the_rest(their
     assert theirs.error("approve_apply", proposal_id=made["proposal_id"])["details"]["rule"] == "fingerprint"
 
 
+RATIONALE = {"op": "update_field", "target": "D-20260801-001", "field": "Rationale"}
+
+
+@pytest.mark.parametrize(
+    ("made", "theirs_too"),
+    [
+        (
+            {"op": "append_block", "file": TASKS, "patch": f"{task('T-20261115-001', 'One')}\n\n{task('T-2', 'Two')}"},
+            True,
+        ),
+        ({**RATIONALE, "value": "| a | b |"}, True),
+        ({**RATIONALE, "value": "measured\n\nand counted"}, False),
+    ],
+)
+def test_what_clew_stages_is_read_by_it_or_refused(theirs: Memory, made: dict[str, str], theirs_too: bool) -> None:
+    """Its proposals have no form for a value of several lines: it sees another fingerprint and leaves it alone."""
+    proposed = theirs("propose_edit", ops=[made], rationale="measured")
+    target = made.get("target", "new")
+    known = read_ops(theirs.read(EDITS).partition(f"[{proposed['proposal_id']}]")[2])
+    assert (fingerprint("edit", target, known) == proposed["fingerprint"]) is theirs_too
+    assert theirs("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)["success"]
+
+
 def test_its_receipts_are_listed_opened_and_rolled_back(theirs: Memory) -> None:
     listed = {item["proposal_id"]: item["receipt_ts"] for item in theirs("list_proposals")["proposals"]}
     assert listed["P-20261115-101"] == RECEIPT
@@ -188,6 +213,29 @@ def test_receipts_of_clew_hold_the_files_as_they_were_and_their_neighbours(their
     for path in neighbours[:3]:
         assert (folder / path).read_text() == theirs.read(path)
     assert "TOOL-redis" in theirs.read("entities/tools.md")
+
+
+def test_a_receipt_holds_both_files_of_a_block_that_it_moved(theirs: Memory) -> None:
+    theirs("remember", text="Logs are kept for 30 days", kind="decision")
+    opposed = theirs("remember", text="Logs are kept for 90 days", kind="decision")
+    before = {path: theirs.read(path) for path in (DECISIONS, RECORDED_DECISIONS)}
+    theirs("governance", self_approval=True)
+    ts = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)["receipt_ts"]
+    folder = theirs.root / "intelligence/applied" / ts
+    assert json.loads((folder / "MANIFEST.json").read_text())["files"] == sorted(before)
+    assert {path: (folder / path).read_text() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("status", "after"), [("applied", "accepted"), ("rejected", "rejected"), ("expired", "resolved")]
+)
+def test_a_signal_ends_with_its_proposal_whoever_ended_that(theirs: Memory, status: str, after: str) -> None:
+    made = theirs.propose("Okapi jobs run hourly")
+    path = "intelligence/proposed/DECISIONS_PROPOSED.md"
+    theirs.edit(path, theirs.read(path).replace("Status: staged", f"Status: {status}"))
+    assert theirs("scan")["checks"]["pending_signals"] == 0
+    signal = theirs.read("intelligence/SIGNALS.md").partition(f"[{made['signal_id']}]")[2]
+    assert f"Status: {after}\n" in signal
 
 
 def test_what_remember_writes_passes_its_validator_and_stands_where_it_searches(theirs: Memory) -> None:

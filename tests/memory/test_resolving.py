@@ -34,6 +34,23 @@ def test_the_older_side_is_proposed_to_yield_once(memory: Memory, clock: Ticking
     assert memory("scan")["checks"]["proposed_resolutions"] == [], "what was taken back is not proposed again"
 
 
+def test_a_decision_that_loses_twice_is_proposed_to_yield_once(memory: Memory, clock: TickingClock) -> None:
+    said = "The default branch is called"
+    decided = []
+    for name in ("main", "trunk", "develop"):
+        decided.append(memory.decide(f"{said} {name}")[0])
+        clock.now_ms += DAY
+    memory("scan")
+    assert memory("scan")["checks"]["proposed_resolutions"] == []
+    waiting = memory("list_proposals", status="staged")["proposals"]
+    assert sorted(item["target"] for item in waiting) == decided[:2]
+    newer = next(item["proposal_id"] for item in waiting if item["target"] == decided[1])
+    memory("approve_apply", proposal_id=newer, dry_run=False)
+    (again,) = memory("scan")["checks"]["proposed_resolutions"]
+    (left,) = memory("list_proposals", status="staged")["proposals"]
+    assert (left["proposal_id"], left["target"]) == (again, decided[0]), "to the one that is left"
+
+
 def test_contradictions_are_listed_without_writing_anything(memory: Memory, clock: TickingClock) -> None:
     disagree(memory, clock, 1)
     before = memory("events_list")["events"]

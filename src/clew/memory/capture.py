@@ -22,7 +22,7 @@ from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
 from clew.memory.governance.proposals import Staged
 from clew.memory.governance.submission import Said, decision_text, task_text
-from clew.memory.kinds import check_block_id, kind_of
+from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
 from clew.memory.signals import Notice, in_log, in_talk, spoken, tags_of
 from clew.registry.context import Context
@@ -53,7 +53,7 @@ def capture(ctx: Context, args: Capture) -> dict[str, Any]:
     """Turn a log or a conversation into signals that wait for review."""
     texts = [(check_name(args.source, "source"), args.text)] if args.text is not None else _daily_logs(ctx, args.days)
     found = [(source, notice) for source, text in texts for notice in _noticed(text, args.format)]
-    with governed(ctx) as bound:
+    with governed(ctx, KINDS["SIG"].file) as bound:
         return _recorded(bound, found[:MOST], len(found) - MOST)
 
 

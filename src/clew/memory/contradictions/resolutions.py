@@ -18,6 +18,7 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.detection import MAKER, PREFIX, endings, objects, statement_of
 from clew.memory.contradictions.signatures import signatures
+from clew.memory.files.markdown import listed
 from clew.memory.files.sync import sync
 from clew.memory.governance import policy, proposals
 from clew.memory.governance.patches import Op, digest
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from clew.memory.scan import ScanReport
 
 DAY_MS = 86_400_000
+SCANNER = "maintenance/intel-report.txt"
+"""What Mind-Mem's scanner names as the source of its proposals."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ class Limit:
 
 
 def check(ctx: Context, report: ScanReport) -> None:
-    """Stage a resolution for open contradictions that have a clear winner."""
+    """Withdraw resolutions that Mind-Mem staged and nothing needs any more; stage those for open contradictions that
+    have a clear winner."""
+    _withdraw_theirs(ctx)
     governance = policy.load(ctx).governance
     report.checks["proposed_resolutions"] = []
     if governance.governance_mode == "detect_only":
@@ -63,8 +68,32 @@ def check(ctx: Context, report: ScanReport) -> None:
         report.find("budget", said, rule=limit.rule.split(":")[0], ends=limit.ends)
 
 
+def _withdraw_theirs(ctx: Context) -> None:
+    for proposal in blocks.current(ctx, prefix="P", status="staged", field="Sources"):
+        over = outlived(ctx, proposal)
+        if over:
+            proposals.mark_status(ctx, proposal, "expired", Reason=f"{over} is resolved")
+
+
+def outlived(ctx: Context, proposal: Block) -> str | None:
+    """The contradiction that a proposal of Mind-Mem's scanner was to resolve, when it is over: the proposal would
+    revoke a decision that nothing speaks against any more.
+
+    Such a proposal names no entry. Its evidence is the reason of the contradiction, which the entry has as statement.
+    """
+    if SCANNER not in listed(proposal.fields.get("Sources")):
+        return None
+    entries = blocks.current(ctx, prefix=PREFIX)
+    reason, target = proposal.get("Evidence"), proposal.get("TargetBlock")
+    about = [entry for entry in entries if entry.get("Statement") == reason and target in objects(entry)]
+    # Another entry may stand for the same pair, so the pairs are compared.
+    lasting = {objects(entry) for entry in entries if entry.status in ("open", "deferred")}
+    return about[0].id if about and lasting.isdisjoint(map(objects, about)) else None
+
+
 def _wanted(ctx: Context) -> Iterator[Staged]:
-    """One proposal for each decision that loses, unless one was made for the same reason before."""
+    """One proposal for each decision that loses, unless one waits or was made for the same reason before."""
+    waiting = _awaiting(ctx)
     losers = set[str]()
     for entry, sides in open_entries(ctx):
         one, other = (sides.get(id) for id in objects(entry))
@@ -72,10 +101,20 @@ def _wanted(ctx: Context) -> Iterator[Staged]:
         loser = other if one is not None and winner == one.id else one
         if strategy != "supersede" or winner is None or loser is None or loser.id in losers or _fixed(loser):
             continue
+        # One side that may go is enough: with both approved, nothing would be left.
+        if not waiting.isdisjoint((winner, loser.id)):
+            continue
         staged = _yielding(entry, winner, loser, why)
         if not blocks.with_mark(ctx, "P", digest(staged.type, staged.target, list(staged.ops))):
             losers.add(loser.id)
             yield staged
+
+
+def _awaiting(ctx: Context) -> set[str]:
+    """The decisions whose status a proposal waits to change. A second one, with another winner, says nothing new: to
+    Mind-Mem, whose fingerprint leaves the winner out, the two are the same, and it then applies neither."""
+    waiting = blocks.current(ctx, prefix="P", status=proposals.OPEN)
+    return {proposal.get("TargetBlock") for proposal in waiting if proposals.changes_status(proposal)}
 
 
 def _yielding(entry: Block, winner: str, loser: Block, why: str) -> Staged:

@@ -22,6 +22,7 @@ import orjson
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.locks import FileLock
+from clew.memory.files import sidecar_lock
 from clew.memory.files.swap import LateSave, LateSaves, check_writable, copy, create, own_folder, swap, take_rights
 from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
@@ -169,6 +170,16 @@ class Directory:
         finally:
             lock.release()
 
+    @contextmanager
+    def numbering(self, path: str) -> Iterator[None]:
+        """Keep Mind-Mem from numbering blocks of a file meanwhile: it goes by the file, and writes over a block whose
+        number it gave away. Without such a file, or behind a link, it numbers nothing."""
+        if self.stamp(path) is None or self.oddity(path) is not None:
+            yield
+            return
+        with sidecar_lock.beside(self.root / f"{path}.capture"):
+            yield
+
     def state(self) -> State:
         try:
             raw = orjson.loads((self.own / "state.json").read_bytes())
@@ -267,7 +278,8 @@ class Directory:
             target.parent.mkdir(parents=True, exist_ok=True)
             check_writable(target)
             draft, stamp = self._draft(path, content)
-            taken = swap(draft, target)
+            with sidecar_lock.beside(target):
+                taken = swap(draft, target)
             # Before the base is renewed: what was saved is understood by comparing with the text it was edited from.
             late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
             self.keep_base(path, content)

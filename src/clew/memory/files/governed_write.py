@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
 from clew.errors import ClewError
 from clew.memory.files import places, plain_files
-from clew.memory.files.directory import CONFIGURATION, KERNELS
+from clew.memory.files.directory import CONFIGURATION, KERNELS, directory_of
 from clew.memory.files.sync import undisturbed
 from clew.memory.governance.policy import STATE_FILE, default_configuration_text, default_state_text
 from clew.memory.kernel_defaults import DEFAULTS, kernel_text
@@ -19,11 +19,19 @@ from clew.store.database import placeholders
 
 
 @contextmanager
-def governed(ctx: Context) -> Iterator[Context]:
-    """What is done inside is durable when the block ends, and shown in the files."""
-    with undisturbed(ctx), ctx.writing() as bound:
+def governed(ctx: Context, numbered: str | None = None) -> Iterator[Context]:
+    """What is done inside is durable when the block ends, and shown in the files.
+
+    `numbered` is the file for whose blocks numbers are drawn inside and by Mind-Mem too, which has to wait.
+    """
+    with _numbering(ctx, numbered), undisturbed(ctx), ctx.writing() as bound:
         lay_out(bound)
         yield bound
+
+
+def _numbering(ctx: Context, file: str | None) -> AbstractContextManager[None]:
+    directory = directory_of(ctx)
+    return nullcontext() if directory is None or file is None else directory.numbering(file)
 
 
 def lay_out(ctx: Context) -> None:

@@ -116,9 +116,10 @@ def printed(ops: list[Op]) -> list[str]:
 
 def _printed(name: str, value: str) -> str:
     # On one line only if reading it back gives the same text: outer blanks would be stripped, `|` starts a literal.
-    if "\n" not in value and value == value.strip() and not value.startswith("|"):
+    if "\n" not in value and value == value.strip() and value != "|":
         return f"{name}: {value}"
-    return "\n".join([f"{name}: |", *(f"  {line}" if line else "" for line in value.split("\n"))])
+    # An empty line is indented like the others: to Mind-Mem a line without indent ends the operations.
+    return "\n".join([f"{name}: |", *(f"  {line}" for line in value.split("\n"))])
 
 
 def read(value: Value | None) -> list[Op]:
@@ -206,6 +207,11 @@ class BlockChange:
     text: str
     after: str | None = None
 
+    @property
+    def files(self) -> set[str]:
+        """The files that it changes: two where the block moves."""
+        return {self.file, self.before.file if self.before else self.file}
+
 
 class ProposalDraft:
     """Copies of the blocks that a proposal changes. Its operations run on the copies, and nothing is written."""
@@ -236,6 +242,10 @@ class ProposalDraft:
 
     def file_of(self, id: str) -> str:
         return self.changes[id].file if id in self.changes else blocks.get(self.ctx, id).file
+
+    def files(self) -> list[str]:
+        """Every file that the changes touch."""
+        return sorted({file for change in self.changes.values() for file in change.files})
 
     def put(self, change: BlockChange, text: str) -> None:
         change.text = text

@@ -74,7 +74,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     """Write the proposal after trying its operations on a copy."""
     # Operations that cannot be applied are refused now, while the author can still correct them.
     ops = list(completed(ctx, staged.ops))
-    changes = drafted(ctx, ops).changes
+    files = drafted(ctx, ops).files()
     id = id or blocks.dated_id(ctx, "P")
     print_of = fingerprint(staged.type, staged.target, ops)
     text = print_block(
@@ -89,7 +89,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
             "Rationale": staged.rationale,
             "Evidence": list(staged.evidence),
             "Rollback": "rollback_proposal with the receipt of the apply",
-            "FilesTouched": sorted({change.file for change in changes.values()}),
+            "FilesTouched": files,
             "Signal": staged.signal,
             "ProposedBy": staged.by,
             "Fingerprint": print_of,
@@ -136,6 +136,15 @@ def ops_of(proposal: Block) -> list[Op]:
             details={"rule": "fingerprint", "expected": expected},
         )
     return found
+
+
+def changes_status(proposal: Block) -> bool:
+    """Whether it sets the status of its target; one whose operations cannot be read changes nothing."""
+    try:
+        found = read(proposal.fields.get("Ops"))
+    except ClewError:
+        return False
+    return any(op.op == "set_status" and op.target == proposal.get("TargetBlock") for op in found)
 
 
 def twin(ctx: Context, whole: str) -> Block | None:
@@ -272,24 +281,32 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     return changed
 
 
-def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
-    """Take `Status: rejected`, written by a person or by Mind-Mem into a proposal, as a rejection with all its effects.
+_SIGNAL_AFTER = {"applied": "accepted", "rejected": "rejected", "rolled_back": "resolved", "expired": "resolved"}
+"""What becomes of the signal behind a proposal that ended."""
 
-    Whose call happens to read the file in has not rejected anything.
-    """
+
+def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
+    """Take a status that a person or Mind-Mem wrote into a proposal as said here: the signal behind it ends too, and
+    `Status: rejected` is a rejection with all its effects. Whose call happens to read the file in has rejected
+    nothing."""
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
-        if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
+        if proposal is None or proposal.origin != "edit" or proposal.status not in _SIGNAL_AFTER:
             continue
-        record = _record_of(ctx, proposal)
-        try:
-            statement = statement_of(proposal, record)
-        except ClewError:
-            continue  # its operations cannot be read, so there is no value that could be proposed again
-        bury(ctx, statement, id, proposal.get("Reason") or "its file says so")
-        _reject_record(ctx, record, id)
-        signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
-        ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason"), "by_hand": True})
+        if proposal.status == "rejected":
+            _follow_rejection(ctx, proposal)
+        signals.set_status(ctx, proposal.get("Signal"), _SIGNAL_AFTER[proposal.status], id)
+
+
+def _follow_rejection(ctx: Context, proposal: Block) -> None:
+    record = _record_of(ctx, proposal)
+    try:
+        statement = statement_of(proposal, record)
+    except ClewError:
+        return  # its operations cannot be read, so there is no value that could be proposed again
+    bury(ctx, statement, proposal.id, proposal.get("Reason") or "its file says so")
+    _reject_record(ctx, record, proposal.id)
+    ctx.emit("memory", "proposal_rejected", proposal.id, {"reason": proposal.get("Reason"), "by_hand": True})
 
 
 def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:

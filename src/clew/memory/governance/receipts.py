@@ -123,7 +123,7 @@ def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft
             "Automatic": "yes" if receipt.automatic else "",
             "Risk": proposal.get("Risk"),
             "TargetBlock": proposal.get("TargetBlock"),
-            "FilesTouched": sorted({change["file"] for change in receipt.changes}),
+            "FilesTouched": draft.files(),
             "RollbackPlan": f"rollback_proposal receipt_ts={receipt.ts}",
             "Diff": draft.diff(),
         },

@@ -9,7 +9,7 @@ from pydantic import Field
 from clew.errors import ClewError, shorten, suggest
 from clew.memory import blocks, validator
 from clew.memory.blocks import Block
-from clew.memory.contradictions import detection
+from clew.memory.contradictions import detection, resolutions
 from clew.memory.files.governed_write import failing, governed
 from clew.memory.files.markdown import clean, parse_block
 from clew.memory.files.sync import sync
@@ -92,6 +92,9 @@ def _checked_draft(ctx: Context, proposal: Block) -> ProposalDraft:
     refuse(new_faults(ctx, draft, waiting=False))
     for objection in detection.objections(ctx, draft):
         ctx.warn("OBJECTION", objection, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
+    over = resolutions.outlived(ctx, proposal)
+    if over:
+        ctx.warn("OBJECTION", f"{over}, which it was to resolve, is resolved", "Reject it; the next scan withdraws it.")
     return draft
 
 

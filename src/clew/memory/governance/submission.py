@@ -66,7 +66,7 @@ def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
             "Use decision or task; propose_edit proposes blocks of other kinds.",
             [{"kind": "choice", "field": "block_type", "expected": "'decision' or 'task'"}],
         )
-    with governed(ctx) as bound:
+    with governed(ctx, SIGNALS_FILE) as bound:
         statement, rationale = (
             _screened(bound, args.statement, "statement"),
             _screened(bound, args.rationale, "rationale"),

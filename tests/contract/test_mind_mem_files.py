@@ -516,3 +516,23 @@ def test_where_mind_mem_is_not_used_words_are_free_and_values_are_not(ours: Memo
     assert (
         ours.error("propose_update", block_type="decision", statement="Pay PER-seat")["details"]["rule"] == "validator"
     )
+
+
+NEW = decision("D-20261115-009", "Billing is migrated")
+
+
+def test_a_receipt_of_another_store_about_two_files_is_rolled_back(
+    theirs: Memory, make_clew: Callable[..., Clew]
+) -> None:
+    theirs("remember", text="Logs are kept for 30 days", kind="decision")
+    opposed = theirs("remember", text="Logs are kept for 90 days", kind="decision")
+    theirs("governance", self_approval=True)
+    before = {path: theirs.read(path) for path in (DECISIONS, RECORDED_DECISIONS, TASKS)}
+    moved = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)["receipt_ts"]
+    ops = [op("set_status", TASKS, "T-20260801-001", status="done"), op("append_block", DECISIONS, patch=NEW)]
+    both = theirs("propose_edit", ops=ops, rationale="done")["proposal_id"]
+    changed = theirs("approve_apply", proposal_id=both, dry_run=False)["receipt_ts"]
+    other = Memory(make_clew(memory_dir=theirs.root, workspace="other"), theirs.root)
+    for receipt in (changed, moved):
+        assert other("rollback_proposal", receipt_ts=receipt)["success"]
+    assert {path: other.read(path) for path in before} == before

@@ -105,7 +105,7 @@ def test_a_lock_that_was_left_behind_is_taken_over(theirs: Memory, left: str) ->
     assert not any((theirs.root / lock).exists() for lock in LOCKS)
 
 
-@pytest.mark.parametrize("held", [f"{os.getpid()}\n", ""])
+@pytest.mark.parametrize("held", [f"{os.getpid()}\n", ""], ids=["running", "unsigned"])
 def test_a_lock_that_is_held_for_ever_holds_nobody_up(
     theirs: Memory, held: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,7 +162,11 @@ RATIONALE = {"op": "update_field", "target": "D-20260801-001", "field": "Rationa
     ("made", "theirs_too"),
     [
         (
-            {"op": "append_block", "file": TASKS, "patch": f"{task('T-20261115-001', 'One')}\n\n{task('T-2', 'Two')}"},
+            {
+                "op": "append_block",
+                "file": TASKS,
+                "patch": f"{task('T-20261115-001', 'One')}\n\n{task('T-20261115-002', 'Two')}",
+            },
             True,
         ),
         ({**RATIONALE, "value": "| a | b |"}, True),

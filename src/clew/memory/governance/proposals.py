@@ -293,9 +293,9 @@ def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
         if proposal is None or proposal.origin != "edit" or proposal.status not in _SIGNAL_AFTER:
             continue
+        signals.set_status(ctx, proposal.get("Signal"), _SIGNAL_AFTER[proposal.status], id)
         if proposal.status == "rejected":
             _follow_rejection(ctx, proposal)
-        signals.set_status(ctx, proposal.get("Signal"), _SIGNAL_AFTER[proposal.status], id)
 
 
 def _follow_rejection(ctx: Context, proposal: Block) -> None:

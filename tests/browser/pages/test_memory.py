@@ -96,6 +96,7 @@ def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, ag
     page.type("#list-words", "wombats")
     page.until("document.querySelectorAll('#records li').length === 1")
     assert page.js("return document.activeElement.id") == "list-words", "typing goes on while the list changes"
+    page.until("location.hash.endsWith('words=wombats')")
     page.press_on("#records li a")
     page.says("#panel .record-title", "Ship wombats by rail")
     for words in ("They love trains", "decisions/DECISIONS.md:", "Where it comes from", "proposal"):

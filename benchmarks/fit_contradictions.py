@@ -4,21 +4,26 @@ Logistic regression on the labelled pairs that may be looked at, and on pairs of
 domain, which do not contradict each other and look most as if they did. What can only speak for a contradiction gets no
 weight against it, and the other way round: without that, observations that nearly say the same are weighed against each
 other. Prints the figures of fits that never saw the domain they are measured on.
-`python -m benchmarks.fit_contradictions` also writes the weights of all to `weights.json`.
+How much the observations count beside what the model reads is fitted last, on pairs that neither of them learned from.
+`python -m benchmarks.fit_contradictions` also writes the weights of all to `weights.json`; with `joint` it writes only
+how the two count together.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import sys
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from benchmarks.contradictions import FREE, HERE, LEARNED, Pair, domains, named, pairs
+from benchmarks.contradictions import FREE, HERE, LEARNED, WEIGHING, Pair, domains, named, pairs, writers
 from benchmarks.report import Report
 from clew.memory.contradictions import judgement
+from clew.memory.contradictions.judgement import Bounds
+from clew.memory.contradictions.pair_model import pair_model
 from clew.memory.contradictions.sentences import sentence
 from clew.memory.contradictions.word_order import words_in
 
@@ -46,9 +51,12 @@ AGAINST = words_in("""
 """)
 AGAINST_DIFFERENT = frozenset({"rival_topic*differ", "opposite_topic*differ"})
 PROSE = HERE / "data" / "contradictions" / "prose.tsv"
-MAY, SURE, RULED = 0.42, 0.725, 0.6
-"""From `SURE` on, or `RULED` where a rule fires, 0.93 of the pairs in domains left out are real: what is sure keeps a
+ALONE = Bounds(may=0.42, sure=0.725, ruled=0.6)
+"""From `sure` on, or `ruled` where a rule fires, 0.93 of the pairs in domains left out are real: what is sure keeps a
 record from being kept."""
+TOGETHER = Bounds(may=0.56, sure=0.71, ruled=0.62)
+NEIGHBOUR_WEIGHT = 0.5
+"""What a neighbour that a reader judged counts beside a pair that was written: they were chosen for being hard."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Case:
     contradict: bool
     across: bool
     weighed: bool
-    """Some pairs are never weighed (two of a kind, nothing in common); they count as not found."""
+    """Some pairs are never weighed (the same, two of a kind); they count as not found."""
     seen: dict[str, float]
 
 
@@ -85,8 +93,8 @@ def prose() -> dict[str, list[Pair]]:
 
 def _case(domain: str, pair: Pair, across: bool) -> Case:
     label, one, other = pair[0], *sorted(pair[1:])
-    weighed = judgement.pair(one, other) is not None
-    return Case(domain, label == "C", across, weighed, judgement.unsifted(one, other).observations())
+    weighed = judgement.comparable(one, other)
+    return Case(domain, label == "C", across, weighed, judgement.beside(one, other).observations())
 
 
 def _across(said: list[Pair]) -> list[Pair]:
@@ -154,7 +162,7 @@ def _report(found: list[Case], guessed: Floats) -> None:
         ("paraphrases of a stranger", [case.domain in FREE and not case.across for case in found]),
         ("across lines", [case.across for case in found]),
     ):
-        for grade, least in (("contradicts", SURE), ("contradicts or may", MAY)):
+        for grade, least in (("contradicts", ALONE.sure), ("contradicts or may", ALONE.may)):
             judged = zip(found, guessed, chosen, strict=True)
             rows = [(case.contradict, _said(case, float(p), least)) for case, p, kept in judged if kept]
             hits = sum(real and said for real, said in rows)
@@ -170,15 +178,45 @@ def _report(found: list[Case], guessed: Floats) -> None:
 
 
 def _said(case: Case, probability: float, least: float) -> bool:
-    return probability >= (min(RULED, least) if case.seen.get("rule") else least)
+    return probability >= (min(ALONE.ruled, least) if case.seen.get("rule") else least)
 
 
 def _write(names: list[str], weights: Floats) -> None:
     of = {name: round(float(weight), 4) for name, weight in zip(names, weights[:-1], strict=True)}
     of = {name: weight for name, weight in of.items() if weight}
-    held = {"bias": round(float(weights[-1]), 4), "may": MAY, "sure": SURE, "ruled": RULED, "of": of}
+    held = {"bias": round(float(weights[-1]), 4), "of": of, "alone": asdict(ALONE), "together": asdict(TOGETHER)}
+    judgement.PLACE.write_bytes(orjson.dumps({**held, "joint_bias": 0.0, "joint": {}}))
+    judgement.weights.cache_clear()
+    joint, bias = _joint()
+    held |= {"joint": joint, "joint_bias": bias}
     judgement.PLACE.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
 
 
+def main_joint() -> None:
+    """Fits only how much the model counts beside the observations, and writes that."""
+    held = orjson.loads(judgement.PLACE.read_bytes())
+    joint, bias = _joint()
+    held |= {"joint": joint, "joint_bias": bias, "together": asdict(TOGETHER)}
+    judgement.PLACE.write_bytes(orjson.dumps(held, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
+
+
+def _joint() -> tuple[dict[str, float], float]:
+    """How much the model and the observations count together, by the pairs that neither learned from."""
+    rows = [(name, row) for name, rows in writers().items() if name in WEIGHING for row in rows]
+    pairs = [(min(row[1:]), max(row[1:])) for _, row in rows]
+    read = pair_model().judge(pairs)
+    both = [judgement.beside(*pair) for pair in pairs]
+    seen = [item.joint(item.observations(), odds) for item, odds in zip(both, read, strict=True)]
+    names = list(seen[0])
+    given = np.array([[item[name] for name in names] for item in seen])
+    labels = np.array([float(row[0] == "C") for _, row in rows])
+    counts = np.array([NEIGHBOUR_WEIGHT if name.startswith("n") else 1.0 for name, _ in rows])
+    weights = [round(float(weight), 4) for weight in fit(given, labels, counts, np.zeros(len(names)))]
+    return dict(zip(names, weights, strict=False)), weights[-1]
+
+
 if __name__ == "__main__":
-    main(write=True)
+    if sys.argv[1:] == ["joint"]:
+        main_joint()
+    else:
+        main(write=True)

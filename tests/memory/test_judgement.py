@@ -48,7 +48,7 @@ AGREEING = [
     ("Server host12 keeps orders in Redis.", "Server host13 never keeps orders in Redis."),
     ("We depreciate laptops over three years.", "Laptops are depreciated over 36 months."),
     ("Only HR sees salary data.", "Nobody outside of HR can see salaries."),
-    ("The orders database runs on PostgreSQL 15.", "The orders database runs with two read replicas."),
+    ("The wiki database runs on PostgreSQL 15.", "The wiki database runs with two read replicas."),
     ("The freeze runs from 15 December to 3 January.", "The freeze runs from 15 December to 3 January, as always."),
     ("The limit is 5,000 euros for personal accounts.", "The limit is 25,000 euros for business accounts."),
     ("Severity one means that customers are affected.", "Severity two means that a workaround exists."),
@@ -223,8 +223,8 @@ def test_what_was_refused_by_name_is_told_to_whoever_builds_on_it(
 ) -> None:
     old = memory("remember", text=first, kind=kind)
     new = memory("remember", text=second, kind="decision")
-    assert new["state"] == "kept"
-    assert [item["id"] for item in new["may_contradict"]] == [old["id"]]
+    told = [item["id"] for name in ("contradicts", "may_contradict") for item in new.get(name, [])]
+    assert told == [old["id"]] and (new["state"] == "proposed") == bool(new["contradicts"])
 
 
 @pytest.mark.parametrize(

@@ -102,14 +102,15 @@ def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) ->
     assert not any(line.startswith("nearly repeats") for line in lines), "what it contradicts it does not repeat"
 
 
-DOGS, GUIDE_DOGS = "Dogs are not allowed in the hotel restaurant", "Guide dogs are allowed in the hotel restaurant"
+DOGS, NO_DOGS = "Dogs are allowed in the hotel restaurant", "Dogs are not allowed in the hotel restaurant"
+ONCE = "The hotel restaurant was closed to dogs in 2023"
 
 
 def test_the_author_says_that_both_hold(agent: Caller) -> None:
-    rule = agent("remember", text=DOGS, kind="rule")
-    waits = agent("remember", text=GUIDE_DOGS, kind="rule")
+    rule = agent("remember", text=NO_DOGS, kind="rule")
+    waits = agent("remember", text=DOGS, kind="rule")
     assert [item["id"] for item in waits["contradicts"]] == [rule["id"]]
-    again = agent("remember", text=GUIDE_DOGS, kind="rule", beside=rule["id"])
+    again = agent("remember", text=DOGS, kind="rule", beside=rule["id"])
     assert (again["state"], again["contradicts"], again["repeats"]) == ("kept", [], [])
     assert agent("list_contradictions")["status"] == "clean"
     agent("scan")
@@ -119,20 +120,19 @@ def test_the_author_says_that_both_hold(agent: Caller) -> None:
 
 
 def test_beside_a_sure_contradiction_doubtful_ones_are_not_told(agent: Caller) -> None:
-    past = "Formerly dogs were not allowed in the hotel restaurant"
-    agent("remember", text=past, kind="fact")
-    new = {"text": "Dogs are allowed in the hotel restaurant", "kind": "rule"}
+    agent("remember", text=ONCE, kind="fact")
+    new = {"text": DOGS, "kind": "rule"}
     assert any(line.startswith("may contradict F-1") for line in agent.lines("remember", **new))
     agent("retract", id="R-1", why="To be said again")
-    agent("remember", text=DOGS, kind="rule")
+    agent("remember", text=NO_DOGS, kind="rule")
     answer = agent.answer("remember", **new)
     assert "contradicts R-2" in answer.text and "may contradict" not in answer.text
     assert [item["id"] for item in answer.envelope["result"]["may_contradict"]] == ["F-1"], "the whole answer has both"
 
 
 def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(clew: Clew, agent: Caller) -> None:
-    past = agent("remember", text="Formerly dogs were not allowed in the hotel restaurant", kind="fact")["id"]
-    rule = {"text": "Dogs are allowed in the hotel restaurant", "kind": "rule"}
+    past = agent("remember", text=ONCE, kind="fact")["id"]
+    rule = {"text": DOGS, "kind": "rule"}
     kept = agent("remember", **rule)["id"]
     said = connected(clew, "codex", "two")("remember", **rule, beside=[past])
     assert (said["id"], said["written"]) == (kept, False) and "settled" not in said
@@ -144,19 +144,19 @@ def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(c
 
 
 def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:
-    rule = agent("remember", text=DOGS, kind="rule")
+    rule = agent("remember", text=NO_DOGS, kind="rule")
     other = connected(clew, "codex", "two")
-    waits = other("remember", text=GUIDE_DOGS, kind="rule", beside=rule["id"])
+    waits = other("remember", text=DOGS, kind="rule", beside=rule["id"])
     assert waits["state"] == "proposed" and waits["proposal"]
-    lines = other.lines("remember", text="Small dogs are allowed in the hotel restaurant", kind="rule", beside="R-1")
+    lines = other.lines("remember", text="All dogs are allowed in the hotel restaurant", kind="rule", beside="R-1")
     assert any("for a person to say" in line for line in lines)
 
 
 def test_only_standing_records_can_be_said_to_hold_beside_another(agent: Caller) -> None:
     card = agent("remember", text="May dogs come in", kind="question")
-    refused = agent.error("remember", text=GUIDE_DOGS, kind="rule", beside=card["id"])
+    refused = agent.error("remember", text=DOGS, kind="rule", beside=card["id"])
     assert refused["code"] == "INVALID_INPUT" and "no standing record" in refused["message"]
-    refused = agent.error("remember", text=GUIDE_DOGS, kind="rule", beside="R-77")
+    refused = agent.error("remember", text=DOGS, kind="rule", beside="R-77")
     assert "R-77" in refused["message"]
 
 

@@ -56,6 +56,8 @@ class Record:
     """The check that a rule or decision is to carry; it guards nothing until a person approves it."""
     beside: tuple[str, ...] = ()
     """Ids of blocks that it seems to contradict and, as the author says, does not."""
+    near: tuple[str, ...] = ()
+    """Ids of blocks about the same thing, however they are worded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,15 @@ def keep(
         return keep_within(bound, record)
 
 
+def read_ahead(ctx: Context, kind: str, text: str, near: Sequence[str]) -> None:
+    """Compare a record with its neighbours before the transaction that keeps it.
+
+    Reading pairs takes time, in which no other writer should wait; what was read is known when the record is kept.
+    """
+    with ctx.reading() as bound:
+        detection.clashing(bound, f"{PREFIXES[kind]}-0", clean(text), near=near)
+
+
 def keep_within(ctx: Context, record: Record) -> Kept:
     """Keep a record inside the caller's transaction, which must be a governed one."""
     record = _screened(ctx, record)
@@ -120,7 +131,7 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     # What the record replaces or restates is no contradiction to it, and no repetition.
     without = (*(block.id for block in replaced), *restated)
-    clashing = detection.clashing(ctx, id, record.text, (*without, *_own_beside(ctx, record)))
+    clashing = detection.clashing(ctx, id, record.text, (*without, *_own_beside(ctx, record)), record.near)
     contradicts = tuple(item for item in clashing if item.sure)
     may_contradict = tuple(item for item in clashing if not item.sure)
     told = {*without, *record.beside, *(item.block.id for item in clashing)}

@@ -272,6 +272,11 @@ def load(files: ModelFiles) -> Embedder:
         return _loaded[key]
 
 
+def is_loaded() -> bool:
+    """Whether this process has loaded a model; then a search by meaning takes milliseconds."""
+    return bool(_loaded)
+
+
 @cache
 def _trim() -> Any:
     """`malloc_trim` of the C library; only GNU's has it, and only GNU's keeps so much freed memory."""

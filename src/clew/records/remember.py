@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.ids import ANCHOR, CARD
 from clew.memory.files.governed_write import governed
 from clew.memory.guards.check import Check, read_check
-from clew.memory.standing_records import Kept, Kind, Record, keep_within
+from clew.memory.standing_records import Kept, Kind, Record, keep_within, read_ahead
 from clew.reasoning.branches import own_branch
 from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
+from clew.recall.models import is_loaded
 from clew.recall.search import Request, Search
 from clew.records.doubts import keep_beside
 from clew.records.links import add_link, kind_of
@@ -162,9 +165,10 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     kind = read_kind(args.kind, text)
     if kind == THOUGHT:
         return _thought(ctx, args)
-    noted = _standing(ctx, args, kind, text) if kind in STANDING else _card(ctx, args, kind, text)
-    # After the write and outside of its transaction: looking for neighbours must not hold up other writers.
-    related = _related(ctx, noted, args, text) if kind in STANDING and noted.written else []
+    # Before the write and outside of its transaction: looking for neighbours must not hold up other writers.
+    near = _neighbours(ctx, text) if kind in STANDING else []
+    noted = _standing(ctx, args, kind, text, near) if kind in STANDING else _card(ctx, args, kind, text)
+    related = _related(near, noted, args, text) if noted.written else []
     return {
         "id": noted.id,
         "kind": noted.kind,
@@ -190,9 +194,11 @@ def _may(noted: Noted) -> dict[str, Any]:
     return {"may_contradict": found} if found else {}
 
 
-def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
+def _standing(ctx: Context, args: Remember, kind: str, text: str, near: Sequence[Json]) -> Noted:
     """What holds until it is replaced is a block of the governed memory."""
     check = _check(args, kind)
+    blocks = tuple(hit["_id"] for hit in near if hit["status"] == "active")
+    read_ahead(ctx, kind, text, blocks)
     with governed(ctx) as bound:
         task, step = _place(bound, args)
         rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
@@ -212,6 +218,7 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             step.path if step is not None else None,
             check,
             tuple(_block(bound, id) for id in args.beside),
+            blocks,
         )
         kept = keep_within(bound, record)
         for id in rests_on if kept.written else ():
@@ -264,16 +271,22 @@ def _noted(kept: Kept) -> Noted:
     )
 
 
-def _related(ctx: Context, noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
-    """Standing records about the same thing. Whether they agree is for the author to judge, who has both at hand."""
+def _neighbours(ctx: Context, text: str) -> list[Json]:
+    """Standing records about the same thing. By meaning only where the model is loaded: keeping something does not wait
+    for that."""
+    request = Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=not is_loaded())
+    found: list[Json] = Search(ctx, request).run()["results"]
+    return found
+
+
+def _related(near: Sequence[Json], noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
+    """Those to tell the author of. Whether they agree is for the author to judge, who has both at hand."""
     clashing = (*noted.contradicts, *noted.may_contradict)
     told = {noted.id, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
     own = words_of(text)
-    # By words alone: keeping something does not wait for a model to load.
-    hits = Search(ctx, Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=True)).run()["results"]
-    live = [hit for hit in hits if hit["_id"] not in told and hit["status"] in ("active", "proposed")]
-    near = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
-    return [{"id": hit["_id"], "text": hit["excerpt"]} for hit in near[:MOST_RELATED]]
+    live = [hit for hit in near if hit["_id"] not in told and hit["status"] in ("active", "proposed")]
+    alike = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
+    return [{"id": hit["_id"], "text": hit["excerpt"]} for hit in alike[:MOST_RELATED]]
 
 
 def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:

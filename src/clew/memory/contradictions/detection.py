@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.judgement import clash, forms_of, judged, sharpness, words_of
+from clew.memory.contradictions.judgement import closely, forms_of, judge, sharpness, suspicion, words_of
 from clew.memory.contradictions.names import REJECTED, Naming, lookup_words
 from clew.memory.contradictions.signatures import Signature, conflict, signatures
+from clew.memory.contradictions.statements import Clash
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
 from clew.memory.kinds import prefix_of
@@ -40,6 +41,13 @@ MAKER = "scan"
 """By whom the proposals are that resolve contradictions."""
 CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
+NEAREST = 8
+"""Of these the ones that a new record is read beside: reading a pair takes some milliseconds."""
+FEW, MOST_WEIGHED, MOST_READ = 10, 5_000, 200
+"""Where more records than this come in at once, so many pairs of them are compared by all their words, and so many read
+at the most."""
+SUSPICIOUS = -4.0
+"""Logarithm of the odds by words from which a pair is read where there are many."""
 MOST_CHARS = 4_000
 """Of a statement: what goes on for longer is prose, and reading it takes time in which others wait for the store."""
 REPEATED = 0.6
@@ -73,10 +81,11 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
     sayings = {id: _saying(assertion) for id, assertion in assertions.items()}
     _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    for one, other in _pairs(ctx, {id: assertions[id] for id in live}, [sayings[id] for id in live]):
-        found = _compare(one, other)
-        if found is not None:
-            _keep(ctx, found, entries)
+    many = len(live) > FEW
+    most = NEAREST if len(live) <= MOST_WEIGHED // NEAREST else CANDIDATES
+    pairs = _pairs(ctx, {id: assertions[id] for id in live}, [sayings[id] for id in live], most)
+    for found in _conflicts(list(pairs), many):
+        _keep(ctx, found, entries)
 
 
 def _heard(versions: Iterable[Block]) -> list[Block]:
@@ -111,10 +120,12 @@ def _assertion(block: Block) -> Assertion:
     return Assertion(block, block.get("Scope").lower() or "global", statement_of(block), signatures(block.text))
 
 
-def _pairs(ctx: Context, live: dict[str, Assertion], sayings: list[Saying]) -> Iterable[tuple[Assertion, Assertion]]:
-    """Each changed decision with the live ones it may clash with."""
+def _pairs(
+    ctx: Context, live: dict[str, Assertion], sayings: list[Saying], most: int
+) -> Iterable[tuple[Assertion, Assertion]]:
+    """Each changed decision with the live ones it may clash with, the nearest of them."""
     seen: set[tuple[str, str]] = set()
-    near = nearby(ctx, sayings)
+    near = {id: ids[:most] for id, ids in nearby(ctx, sayings).items()}
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: _assertion(block) for block in _live(ctx, others)}}
     for id, ids in near.items():
@@ -191,12 +202,25 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
-def _compare(one: Assertion, other: Assertion) -> Found | None:
-    if not _scopes_meet(one.scope, other.scope):
-        return None
-    found = _exact_conflict(one, other) or _plain_conflict(one, other)
-    # Asked last, because hardly a pair gets here.
-    return None if found is None or _is_settled(one.block, other.block) else found
+def _conflicts(pairs: list[tuple[Assertion, Assertion]], many: bool = False) -> list[Found]:
+    """What contradicts for sure, in the order of the pairs. Reading a pair takes milliseconds: of many records only
+    those pairs are read that are suspicious by their words, and the most suspicious ones first."""
+    met = [pair for pair in pairs if _scopes_meet(pair[0].scope, pair[1].scope)]
+    exact = {at: item for at, pair in enumerate(met) if (item := _exact_conflict(*pair)) is not None}
+    plain = [at for at in range(len(met)) if at not in exact]
+    if many:
+        plain = _suspects(met, plain)
+    said = zip(plain, judge([(met[at][0].statement, met[at][1].statement) for at in plain]), strict=True)
+    found = exact | {at: _plain_conflict(met[at], clash) for at, clash in said if clash is not None and clash.sure}
+    return [found[at] for at, (one, other) in enumerate(met) if at in found and not _is_settled(one.block, other.block)]
+
+
+def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int]) -> list[int]:
+    """The pairs that are most suspicious by their words; of very many only those are looked at that are close."""
+    if len(chosen) > MOST_WEIGHED:
+        chosen = [at for at in chosen if closely(pairs[at][0].statement, pairs[at][1].statement)]
+    scored = sorted((-suspicion(pairs[at][0].statement, pairs[at][1].statement), at) for at in chosen)
+    return [at for score, at in scored[:MOST_READ] if -score >= SUSPICIOUS]
 
 
 def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:
@@ -207,12 +231,9 @@ def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:
     return Found(one.id, other.id, worst.severity, "signatures", worst.reason, worst.confidence)
 
 
-def _plain_conflict(one: Assertion, other: Assertion) -> Found | None:
-    plain = clash(one.statement, other.statement)
-    if plain is None:
-        return None
+def _plain_conflict(pair: tuple[Assertion, Assertion], plain: Clash) -> Found:
     severity = "high" if plain.confidence >= 0.85 else "medium"
-    return Found(one.id, other.id, severity, plain.kind, plain.reason, plain.confidence)
+    return Found(pair[0].id, pair[1].id, severity, plain.kind, plain.reason, plain.confidence)
 
 
 def _scopes_meet(first: str, second: str) -> bool:
@@ -304,11 +325,18 @@ def endings(ctx: Context, touched: set[str] | None) -> list[Ending]:
         if len(pair) != 2:
             continue  # written by hand about something else
         sides = [live[id] for id in pair if id in live]
-        if len(sides) < 2 or (_ours(entry) and _compare(*map(_assertion, _ordered(sides[0], sides[1]))) is None):
+        if len(sides) < 2 or (_ours(entry) and not _still_clash(entry, *_ordered(sides[0], sides[1]))):
             found.append(Ending(entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
         elif first.setdefault(pair, entry.id) != entry.id:
             found.append(Ending(entry, f"the same pair as {first[pair]}", is_twin=True))
     return found
+
+
+def _still_clash(entry: Block, one: Block, other: Block) -> bool:
+    """Whether two sides still contradict each other; they do while neither was written since the entry was."""
+    if max(one.seq, other.seq) < entry.seq:
+        return not _is_settled(one, other)
+    return bool(_conflicts([(_assertion(one), _assertion(other))]))
 
 
 def _resolve(ctx: Context, entry: Block, why: str) -> None:
@@ -341,21 +369,29 @@ class Clashing:
     sure: bool
 
 
-def clashing(ctx: Context, id: str, statement: str, without: Iterable[str] = ()) -> list[Clashing]:
-    """The live records that a statement would contradict, or may; `id` tells its kind."""
+def clashing(
+    ctx: Context, id: str, statement: str, without: Iterable[str] = (), near: Sequence[str] = ()
+) -> list[Clashing]:
+    """The live records that a statement would contradict, or may; `id` tells its kind.
+
+    It is read beside those that share most words with it, and beside those that the caller knows to be `near`.
+    """
     if prefix_of(id) not in COMPARED:
         return []
     said = statement_as(prefix_of(id), statement)
     saying = Saying(id, words_of(said) | lookup_words(said), forms_of(said), sharpness(said))
-    near = [other for other in nearby(ctx, [saying])[id] if other not in set(without)]
+    left_out = {id, *without}
+    shared, near = ([other for other in ids if other not in left_out] for ids in (nearby(ctx, [saying])[id], near))
+    others = {block.id: block for block in _live(ctx, [*shared, *near])}
+    read = [other for other in dict.fromkeys([*shared[:NEAREST], *near]) if other in others]
+    judged = dict(zip(read, judge([(said, statement_of(others[other])) for other in read]), strict=True))
     naming = Naming(said)
-    pairs = [(other, _against(said, naming, statement_of(other))) for other in _live(ctx, near)]
-    return [Clashing(other, reason, sure) for other, (reason, sure) in pairs if reason]
+    found = [(block, _against(judged.get(block.id), naming, statement_of(block))) for block in others.values()]
+    return [Clashing(block, reason, sure) for block, (reason, sure) in found if reason]
 
 
-def _against(said: str, naming: Naming, other: str) -> tuple[str, bool]:
+def _against(found: Clash | None, naming: Naming, other: str) -> tuple[str, bool]:
     """Why a statement speaks against another, and whether that is sure; no reason where it does not."""
-    found = judged(said, other)
     return (found.reason, found.sure) if found is not None else (naming.refusal(other) or "", False)
 
 

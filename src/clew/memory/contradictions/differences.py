@@ -91,18 +91,6 @@ def close(x: Amount, y: Amount) -> bool:
     return x.same(y) or any(end in (y.low, y.high) for end in (x.low, x.high) if abs(end) != float("inf"))
 
 
-def telling(a: Sentence, b: Sentence) -> bool:
-    """Whether the two differ in something that tells by itself, so that fewer common words are enough."""
-    return (
-        a.contrast.excludes(b.contrast)
-        or a.only != b.only
-        or bool(a.denials) != bool(b.denials)
-        or bool(a.amounts and b.amounts and conflicting(a, b))
-        or bool(apart_on(a.scales, b.scales))
-        or bool(_by_denial(a, b))
-    )
-
-
 def replaced(a: Sentence, b: Sentence) -> tuple[str, str]:
     """What each has in the first place where they are worded differently; empty where one has nothing there."""
     for kind, start, end, start_other, end_other in _changes(a.plain, b.plain):

@@ -1,36 +1,40 @@
-"""Whether two plain sentences contradict each other: what is seen of the pair, weighed by numbers that were learned.
+"""Whether two plain sentences contradict each other: what is seen of the pair, and what a small model reads in it.
 
 The rules (`statements.py`) and the comparison of meanings (`observations.py`) only observe; how much an observation
-counts was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`) and stands in
-`weights.json`.
-Nothing here needs a model, and two sentences give the same answer on every machine, in either order.
+counts was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`). The model reads the two
+as one text (`pair_model.py`). How much each of the two counts stands in `weights.json` too. Both come with Clew: every
+process gives the same answer, in either order.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import orjson
 
 from clew.memory.contradictions.clauses import other_doers
-from clew.memory.contradictions.differences import conflicting, opposed, replaced, telling
-from clew.memory.contradictions.meanings import Alignment, align, refuses_a_rival
+from clew.memory.contradictions.differences import conflicting, opposed, replaced
+from clew.memory.contradictions.meanings import Alignment, align
 from clew.memory.contradictions.observations import features, slot_fillers
-from clew.memory.contradictions.sentences import Sentence, arguable, sentence
+from clew.memory.contradictions.sentences import Sentence, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
 from clew.memory.contradictions.tenses import is_dated
 from clew.memory.contradictions.word_groups import vocabulary
 
 PLACE = Path(__file__).with_name("weights.json")
 LEAST_SHARED, MOST_OWN = 0.4, 2
-"""For a contradiction that is sure: of the words of the shorter sentence so many must stand in the other, two of five,
-and so many may not. Of those that could be found 12 of 13 pass, and one pair in six of those that share words."""
-LEAST_TELLING, MOST_TELLING = 0.25, 5
-"""The same for one that may be, where the two have a difference that tells by itself: opposites, amounts, a denial, two
-ends of a scale. Twice as many pairs pass, so only a new record is compared like this, not each that is read in."""
+"""Of the words of the shorter sentence so many must stand in the other, two of five, and so many may not, for the two
+to be close. One pair in six of those that share words is; where thousands of records are read in, only these are looked
+at further."""
+LARGEST = 30.0
+"""Of a logarithm of odds: beyond it nothing changes any more."""
+MOST_KEPT = 20_000
+READ = ("meaning", "read together, one excludes the other")
+"""The kind and the reason where the words show no difference that could be named."""
 MOST_TOPIC = 6
 """Words of a topic that is a key; a longer one is a sentence without a known verb, and nothing shares it."""
 NAMEABLE = 0.3
@@ -38,21 +42,33 @@ NAMEABLE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class Bounds:
     """A probability from `sure` on is a contradiction, from `ruled` on where a rule fires, which can be named as the
     reason; from `may` on there may be one."""
 
-    bias: float
-    of: dict[str, float]
     may: float
     sure: float
     ruled: float
 
 
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each observation counts, and how much what they say together counts beside what the model says."""
+
+    bias: float
+    of: dict[str, float]
+    alone: Bounds
+    """For what the model cannot read."""
+    joint_bias: float
+    joint: dict[str, float]
+    together: Bounds
+
+
 @cache
 def weights() -> Weights:
     held = orjson.loads(PLACE.read_bytes())
-    return Weights(held["bias"], held["of"], held["may"], held["sure"], held["ruled"])
+    alone, together = Bounds(**held["alone"]), Bounds(**held["together"])
+    return Weights(held["bias"], held["of"], alone, held["joint_bias"], held["joint"], together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +86,43 @@ class Pair:
         """All that is seen of the pair, by name, each between 0 and 1."""
         return features(self.a, self.b, self.found) | rules_seen(self.one, self.other, self.rule)
 
+    def score(self, seen: dict[str, float]) -> float:
+        """What the observations say together, as the logarithm of the odds."""
+        held = weights()
+        return held.bias + sum(held.of.get(name, 0.0) * value for name, value in seen.items() if value)
 
-def pair(one: str, other: str) -> Pair | None:
-    """The two beside each other; None where nothing needs to be weighed, because they cannot contradict each other.
+    def joint(self, seen: dict[str, float], read: float) -> dict[str, float]:
+        """What the model says, beside what is seen: by name, as the joint weights know it."""
+        return {
+            "read": read,
+            "score": max(-LARGEST, min(LARGEST, self.score(seen))),
+            "rule": float(self.rule is not None),
+            "close": float(closely(self.one, self.other)),
+        }
 
-    The tests come in the order of their cost: most pairs that share words are settled by the first ones.
-    """
-    a, b = sentence(one), sentence(other)
-    if not (weighed(a, b) or closely(one, other)) or a.plain == b.plain or a.other_instance(b):
-        return None
-    rule = ruled(one, other)
-    if rule is None and not arguable(a, b):
-        return None
-    found = align(a, b)
-    if rule is None and refuses_a_rival(a, b, found):
-        return None
-    return Pair(one, other, a, b, rule, found)
+    def converts(self, seen: dict[str, float]) -> bool:
+        """Whether their amounts are written differently and come to the same: `three years`, `36 months`."""
+        return bool(seen["number_equal"]) and {i.text for i in self.a.amounts} != {i.text for i in self.b.amounts}
 
 
-def unsifted(one: str, other: str) -> Pair:
-    """The two beside each other, whatever they are: for learning."""
+def beside(one: str, other: str) -> Pair:
+    """The two beside each other, whatever they are."""
     a, b = sentence(one), sentence(other)
     return Pair(one, other, a, b, ruled(one, other), align(a, b))
+
+
+def comparable(one: str, other: str) -> bool:
+    """Whether two statements say different things of what may be the same."""
+    a, b = sentence(one), sentence(other)
+    return a.plain != b.plain and not a.other_instance(b)
+
+
+def suspicion(one: str, other: str) -> float:
+    """How much speaks for a contradiction by words alone, for choosing what the model reads."""
+    if not comparable(one, other):
+        return -LARGEST
+    both = beside(one, other)
+    return both.score(both.observations())
 
 
 def words_of(statement: str) -> set[str]:
@@ -120,14 +151,6 @@ def sharpness(statement: str) -> int:
     return int(telling or bool(rules.values or rules.amounts or rules.opposed or found.amounts or found.ranked))
 
 
-def weighed(a: Sentence, b: Sentence) -> bool:
-    """Whether two sentences have enough in common to be worth weighing."""
-    fewer, shared = min(len(a.means), len(b.means)), len(a.means & b.means)
-    if not shared or shared < LEAST_TELLING * fewer or fewer - shared > MOST_TELLING:
-        return False
-    return (shared >= LEAST_SHARED * fewer and fewer - shared <= MOST_OWN) or telling(a, b)
-
-
 def closely(one: str, other: str) -> bool:
     """Whether two statements have so much in common that a contradiction can be sure."""
     a, b = sentence(one), sentence(other)
@@ -142,30 +165,62 @@ def closely(one: str, other: str) -> bool:
 
 def clash(first: str, second: str) -> Clash | None:
     """Why the two contradict each other; None when they do not, and also when there is doubt."""
-    one, other = sorted((first, second))  # the order must not matter, not even to the last bit
-    found = _judged(one, other) if closely(one, other) else None
+    found = judged(first, second)
     return found if found is not None and found.sure else None
 
 
 def judged(first: str, second: str) -> Clash | None:
     """Why the two contradict each other or may do so."""
-    one, other = sorted((first, second))
-    return _judged(one, other)
+    return judge([(first, second)])[0]
 
 
-@lru_cache(maxsize=20_000)
-def _judged(one: str, other: str) -> Clash | None:
-    both = pair(one, other)
-    if both is None:
-        return None
+def judge(pairs: Sequence[tuple[str, str]]) -> list[Clash | None]:
+    """Of each pair why the two contradict each other or may do so. Many are read in less time together."""
+    ordered = [(min(pair), max(pair)) for pair in pairs]  # the order must not matter, not even to the last bit
+    new = [pair for pair in dict.fromkeys(ordered) if pair not in _verdicts and comparable(*pair)]
+    found = _read(new) if new else {}
+    _verdicts.keep(found)
+    return [found[pair] if pair in found else _verdicts.get(pair) for pair in ordered]
+
+
+def _read(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Clash | None]:
+    # Imported here: a process that judges nothing does not need numpy.
+    from clew.memory.contradictions.pair_model import pair_model
+
+    model = pair_model()
+    readable = [pair for pair in pairs if all(map(model.can_read, pair))]
+    odds = dict(zip(readable, model.judge(readable), strict=True))
+    return {pair: _verdict(beside(*pair), odds.get(pair)) for pair in pairs}
+
+
+class _Kept(dict[tuple[str, str], Clash | None]):
+    """Verdicts of this process, because a record is compared when it is written, opened and scanned; the oldest go."""
+
+    def keep(self, found: Mapping[tuple[str, str], Clash | None]) -> None:
+        self.update(found)
+        for pair in list(self)[: max(0, len(self) - MOST_KEPT)]:
+            self.pop(pair, None)
+
+
+_verdicts = _Kept()
+
+
+def _verdict(both: Pair, read: float | None) -> Clash | None:
     seen, held = both.observations(), weights()
-    score = held.bias + sum(held.of.get(name, 0.0) * value for name, value in seen.items() if value)
-    probability = 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
-    if probability < held.may:
+    # The model does not reckon, so it would take such amounts for a difference.
+    if both.rule is None and both.converts(seen):
+        return None
+    if read is None:
+        bounds, score = held.alone, both.score(seen)
+    else:
+        bounds, joint = held.together, both.joint(seen, read)
+        score = held.joint_bias + sum(held.joint[name] * value for name, value in joint.items())
+    probability = 1 / (1 + math.exp(-max(-LARGEST, min(LARGEST, score))))
+    if probability < bounds.may:
         return None
     kind, reason = _reason(both, seen)
-    sure = probability >= (held.ruled if both.rule else held.sure) and closely(one, other) and _of_one_time(both)
-    return Clash(kind, reason, round(probability, 2), sure) if kind else None
+    sure = probability >= (bounds.ruled if both.rule else bounds.sure) and _of_one_time(both)
+    return Clash(kind, reason, round(probability, 2), sure)
 
 
 def _of_one_time(both: Pair) -> bool:
@@ -175,7 +230,7 @@ def _of_one_time(both: Pair) -> bool:
 
 
 def _reason(both: Pair, seen: dict[str, float]) -> tuple[str, str]:
-    """The kind of the difference and what differs; empty where nothing can be named."""
+    """The kind of the difference and what differs."""
     if both.rule is not None:
         return both.rule.kind, both.rule.reason
     for number, against in conflicting(both.a, both.b)[:1]:
@@ -207,7 +262,7 @@ def _weaker_reason(a: Sentence, b: Sentence, seen: dict[str, float], found: Alig
         return "number", "they name different numbers"
     if seen.get("frame"):
         return "slot", " against ".join(replaced(a, b))
-    return _rest_of(a, b, found) if seen["swap"] else ("", "")
+    return _rest_of(a, b, found) if seen["swap"] else READ
 
 
 def _rest_of(a: Sentence, b: Sentence, found: Alignment) -> tuple[str, str]:
@@ -216,4 +271,4 @@ def _rest_of(a: Sentence, b: Sentence, found: Alignment) -> tuple[str, str]:
         " ".join(token.word for token, near in zip(side.tokens, best, strict=True) if near < 0.4 and token.weight == 1)
         for side, best in ((a, found.first), (b, found.second))
     ]
-    return ("slot", " against ".join(own)) if all(own) else ("", "")
+    return ("slot", " against ".join(own)) if all(own) else READ

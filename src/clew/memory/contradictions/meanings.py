@@ -79,11 +79,3 @@ def _differ(found: Alignment, x: Meaning, y: Meaning, kind: str, cosine: float, 
             found.kin.append((x, y, cosine))
         return near
     return 0.0
-
-
-def refuses_a_rival(a: Sentence, b: Sentence, found: Alignment) -> bool:
-    """Whether one denies what excludes the other: `never PostgreSQL` agrees with `SQLite`, `not open` with `closed`."""
-    if not a.denials and not b.denials:
-        return False
-    first, second = (frozenset().union(*side.denials) for side in (a, b))
-    return any((x.mean in first) != (y.mean in second) for x, y in (*found.rivals, *found.opposites))

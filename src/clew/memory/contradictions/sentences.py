@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from clew.index.terms import fold, stem
-from clew.memory.contradictions.amounts import COUNTED, Amount, amounts, is_measure
+from clew.memory.contradictions.amounts import Amount, amounts, is_measure
 from clew.memory.contradictions.lexicon import NOTHING, SILENT
 from clew.memory.contradictions.nearness import rarity
 from clew.memory.contradictions.scales import Stand, stands
@@ -62,17 +62,13 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """By what a sentence can differ from another, so that most pairs are settled without a look at their words."""
+    """By what the words of a sentence can exclude those of another."""
 
     words: frozenset[str]
     against: frozenset[str]
     """The opposites of its words."""
     groups: frozenset[int]
     """The kinds of its values: databases, weekdays."""
-    measures: frozenset[str]
-    done: bool
-    """Whether it says who does it."""
-    named: bool
 
     def excludes(self, other: Contrast) -> bool:
         """Whether they have opposites, or values of one kind."""
@@ -80,13 +76,6 @@ class Contrast:
             self.groups.isdisjoint(other.groups)
             and self.against.isdisjoint(other.words)
             and other.against.isdisjoint(self.words)
-        )
-
-    def meets(self, other: Contrast) -> bool:
-        return self.excludes(other) or not (
-            self.measures.isdisjoint(other.measures)
-            and not (self.named and other.named)
-            and not (self.done and other.done)
         )
 
 
@@ -189,7 +178,7 @@ class Sentence:
 
     @cached_property
     def contrast(self) -> Contrast:
-        return _contrast(self.tokens, self.amounts)
+        return _contrast(self.tokens)
 
     @cached_property
     def instances(self) -> dict[str, set[str]]:
@@ -205,40 +194,11 @@ class Sentence:
         return any(mine[noun].isdisjoint(theirs[noun]) for noun in mine.keys() & theirs.keys())
 
 
-def arguable(a: Sentence, b: Sentence) -> bool:
-    """Whether the two can differ in anything that could be named as the reason of a contradiction."""
-    return (
-        bool(a.denials or b.denials)
-        or "free" in (a.force, b.force)
-        or a.only != b.only
-        or a.universal != b.universal
-        or (a.ranked is not None and b.ranked is not None)
-        or any(set(a.slots[name]).isdisjoint(b.slots[name]) for name in a.slots.keys() & b.slots.keys())
-        or a.contrast.meets(b.contrast)
-        or worded_alike(a.plain, b.plain)
-        or bool(apart_on(a.scales, b.scales))
-    )
-
-
 def apart_on(one: Scales, other: Scales) -> list[int]:
     """The scales at whose different ends two sentences stand."""
     if one.keys().isdisjoint(other):
         return []
     return [scale for scale in sorted(one.keys() & other.keys()) if one[scale].keys().isdisjoint(other[scale])]
-
-
-def worded_alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two sentences begin and end with the same words, and have others in between."""
-    if one[:1] != other[:1] and one[-1:] != other[-1:]:
-        return False
-    fewer = min(len(one), len(other))
-    start = next((at for at in range(fewer) if one[at] != other[at]), fewer)
-    end = next((at for at in range(fewer - start) if one[-1 - at] != other[-1 - at]), fewer - start)
-    return start + end < fewer and start + end >= LEAST_ALIKE * max(len(one), len(other))
-
-
-LEAST_ALIKE = 0.5
-"""Share of common words at the beginning and the end that shows two sentences to differ in one place."""
 
 
 def _phrases(words: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -299,7 +259,7 @@ def _meaning(word: str, mean: str, role: str, name: bool) -> Meaning:
     return Meaning(word, mean, LIGHT if word in SILENT else 1.0, role, name)
 
 
-def _contrast(tokens: Sequence[Meaning], kept: Sequence[Amount]) -> Contrast:
+def _contrast(tokens: Sequence[Meaning]) -> Contrast:
     known, words = vocabulary(), frozenset([token.mean for token in tokens])
     against = [known.against[word] for word in words if word in known.against]
     groups = [known.values[word] for word in words if word in known.values]
@@ -307,9 +267,6 @@ def _contrast(tokens: Sequence[Meaning], kept: Sequence[Amount]) -> Contrast:
         words,
         NOTHING.union(*against, filter(None, map(without_denial, words))) or NOTHING,
         _NO_GROUP.union(*groups) if groups else _NO_GROUP,
-        frozenset("" if item.measure.startswith(COUNTED) else item.measure for item in kept) if kept else NOTHING,
-        any(token.role == "doer" for token in tokens),
-        any(token.name for token in tokens),
     )
 
 

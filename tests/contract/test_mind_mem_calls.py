@@ -47,6 +47,18 @@ def test_what_agents_keep_for_themselves_and_archives_are_not_searched(filled: M
     assert filled("open", id="D-20250102-001")["block"]["file"] == "agents/bot1/decisions/DECISIONS.md"
 
 
+@pytest.mark.parametrize("place", ["decisions/DECISIONS_ARCHIVE.md", "agents/bot1/decisions/DECISIONS.md"])
+def test_what_is_put_away_contradicts_nothing(memory: Memory, place: str) -> None:
+    """An entry would quote it, and entries are searched."""
+    memory.edit(DECISIONS, decision("D-20260801-001", "Sessions live in Redis"))
+    memory.edit("decisions/TEAM.md", decision("D-20260802-001", "Sessions live in PostgreSQL"))
+    assert memory("list_contradictions")["contradictions"] == 1
+    (memory.root / "decisions/TEAM.md").unlink()
+    memory.edit(place, decision("D-20260802-001", "Sessions live in PostgreSQL"))
+    assert memory("scan")["checks"]["contradictions"] == 0
+    assert memory("remember", text="Sessions live in Redis 7", kind="decision")["contradicts"] == []
+
+
 def test_an_id_finds_its_block_first(filled: Memory) -> None:
     memory = filled
     memory("propose_update", block_type="task", statement="Look at D-20260801-001 again, D-20260801-001 is old")

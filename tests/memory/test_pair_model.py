@@ -35,7 +35,7 @@ def reference() -> Any:
 @settings(max_examples=300)
 @given(TEXTS)
 def test_texts_are_cut_as_the_library_cuts_them(reference: Any, text: str) -> None:
-    known = pair_model().known
+    known = pair_model().numbers
     words = list(known)
     expected = reference.encode(text, add_special_tokens=False).tokens
     told = [word if word in known else UNKNOWN for word in expected]
@@ -43,7 +43,7 @@ def test_texts_are_cut_as_the_library_cuts_them(reference: Any, text: str) -> No
 
 
 def test_a_word_without_end_is_one_unknown_piece() -> None:
-    known = pair_model().known
+    known = pair_model().numbers
     assert pieces("a" * 5_000, known) == [known[UNKNOWN]]
 
 
@@ -72,7 +72,7 @@ def test_a_long_text_is_read_as_far_as_the_model_has_places() -> None:
     model = pair_model()
     long = "the cache is kept " * 400
     assert model.judge([(long, long + " and never emptied")]) == model.judge([(long, long)])
-    assert len(pieces(long, model.known)) > 2 * MOST_PIECES
+    assert len(pieces(long, model.numbers)) > 2 * MOST_PIECES
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from clew.memory.contradictions.signatures import Signature, conflict, signature
 from clew.memory.contradictions.statements import Clash
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
-from clew.memory.kinds import prefix_of
+from clew.memory.kinds import prefix_of, put_away
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 
@@ -74,7 +74,8 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
     wanted = [id for id in dict.fromkeys(ids) if prefix_of(id) in (*COMPARED, *LEARNED)]
     if not wanted:
         return
-    known = blocks.current(ctx, ids=wanted, status=HEARD) if written is None else _heard(written[id] for id in wanted)
+    newest = blocks.current(ctx, ids=wanted, status=HEARD) if written is None else [written[id] for id in wanted]
+    known = _heard(newest)
     live = {block.id: block for block in known if block.status == "active" and prefix_of(block.id) in COMPARED}
     settle(ctx, set(wanted))
     assertions = {block.id: _assertion(block) for block in known}
@@ -89,7 +90,9 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
 
 
 def _heard(versions: Iterable[Block]) -> list[Block]:
-    return sorted((item for item in versions if not item.gone and item.status in HEARD), key=lambda item: item.id)
+    """What others know of. An entry would show what an agent keeps for itself, so that is compared with nothing."""
+    found = (item for item in versions if not item.gone and item.status in HEARD and not put_away(item.file))
+    return sorted(found, key=lambda item: item.id)
 
 
 def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) -> None:
@@ -198,7 +201,7 @@ def statement_as(prefix: str, text: str) -> str:
 
 
 def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
-    found = blocks.current(ctx, ids=ids, status="active")
+    found = _heard(blocks.current(ctx, ids=ids, status="active"))
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
@@ -401,7 +404,7 @@ def similar(ctx: Context, id: str, statement: str) -> list[Block]:
     asked = [(ctx.workspace, word, 0, COMMON + 1) for word in sorted(words_of(statement[:MOST_CHARS]))]
     shared: Counter[str] = Counter(row["id"] for rows in ctx.tx.each(_HOLDING, asked) for row in rows)
     ids = [other for other, _ in shared.most_common(CANDIDATES) if other != id]
-    found = blocks.current(ctx, ids=ids, status=HEARD) if ids else []
+    found = _heard(blocks.current(ctx, ids=ids, status=HEARD)) if ids else []
     return [other for other in found if _share(words, set(normal_words(other.headline))) >= REPEATED]
 
 

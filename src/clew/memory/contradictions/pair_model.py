@@ -8,11 +8,14 @@ bits, mapped from the file and widened layer by layer, so a process that never j
 
 from __future__ import annotations
 
+import itertools
+import math
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -30,177 +33,207 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
-    """A matrix of whole numbers, a scale for each of its columns, and what is added to the product."""
+class Linear:
+    """Weights of eight bits with a scale for each of their columns, and a bias."""
 
-    whole: NDArray[np.int8]
+    weights: NDArray[np.int8]
     scales: Floats
-    added: Floats
+    bias: Floats
 
-    def of(self, given: Floats) -> Floats:
-        product = given @ self.whole.astype(np.float32)
+    def __call__(self, rows: Floats) -> Floats:
+        product = rows @ self.weights.astype(np.float32)
         product *= self.scales
-        product += self.added
+        product += self.bias
         return product
 
 
 @dataclass(frozen=True, slots=True)
-class Norm:
+class LayerNorm:
     scales: Floats
-    added: Floats
+    bias: Floats
 
-    def of(self, given: Floats) -> Floats:
-        centred: Floats = given - given.mean(axis=1, keepdims=True)
+    def __call__(self, rows: Floats) -> Floats:
+        centred: Floats = rows - rows.mean(axis=1, keepdims=True)
         spread = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + TINY)
         centred *= self.scales / spread
-        centred += self.added
+        centred += self.bias
         return centred
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    asked: Product
-    """Query, key and value of attention, one behind the other."""
-    joined: Product
-    attended: Norm
-    wide: Product
-    narrow: Product
-    passed: Norm
+    """One layer of the transformer, as BERT has them: attention, then two products with a bend between them."""
 
-    def of(self, given: Floats, rows: Sequence[slice], heads: int) -> Floats:
-        attended = self.joined.of(_attention(self.asked.of(given), rows, heads))
-        attended += given
-        known = self.attended.of(attended)
-        thought = self.narrow.of(_bent(self.wide.of(known)))
-        thought += known
-        return self.passed.of(thought)
+    query_key_value: Linear
+    """The three of attention, one behind the other; the query is divided by the root of its size already."""
+    attention_output: Linear
+    attention_norm: LayerNorm
+    feed_up: Linear
+    feed_down: Linear
+    output_norm: LayerNorm
+
+    def __call__(self, rows: Floats, texts: Sequence[slice], heads: int) -> Floats:
+        attended = self.attention_output(_attention(self.query_key_value(rows), texts, heads))
+        attended += rows
+        attended = self.attention_norm(attended)
+        fed = self.feed_down(_gelu(self.feed_up(attended)))
+        fed += attended
+        return self.output_norm(fed)
 
 
-def _attention(asked: Floats, rows: Sequence[slice], heads: int) -> Floats:
-    """Each text looks at its own pieces only; the texts stand one behind the other, so none is padded."""
-    size = asked.shape[1] // 3
-    found = np.empty((len(asked), size), np.float32)
-    for row in rows:
+def _attention(query_key_value: Floats, texts: Sequence[slice], heads: int) -> Floats:
+    """Each text attends to its own pieces only; the texts stand one behind the other, so none is padded."""
+    size = query_key_value.shape[1] // 3
+    found = np.empty((len(query_key_value), size), np.float32)
+    for text in texts:
         query, key, value = (
-            part.reshape(-1, heads, size // heads).transpose(1, 0, 2) for part in np.split(asked[row], 3, axis=1)
+            part.reshape(-1, heads, size // heads).transpose(1, 0, 2)
+            for part in np.split(query_key_value[text], 3, axis=1)
         )
         weights = query @ key.transpose(0, 2, 1)
         weights -= weights.max(axis=2, keepdims=True)
         np.exp(weights, out=weights)
         weights /= weights.sum(axis=2, keepdims=True)
-        found[row] = (weights @ value).transpose(1, 0, 2).reshape(-1, size)
+        found[text] = (weights @ value).transpose(1, 0, 2).reshape(-1, size)
     return found
 
 
-def _bent(given: Floats) -> Floats:
-    """GELU by its usual approximation."""
-    inner = np.square(given)
-    inner *= np.float32(0.044715)
-    inner += 1
-    inner *= given
-    inner *= np.float32(0.7978845608)
-    np.tanh(inner, out=inner)
-    inner += 1
-    inner *= given
-    inner *= np.float32(0.5)
-    return inner
+def _gelu(rows: Floats) -> Floats:
+    """By its usual approximation with tanh, in place: the widest rows of the model are made here."""
+    bent = np.square(rows)
+    bent *= np.float32(0.044715)
+    bent += 1
+    bent *= rows
+    bent *= np.float32(0.7978845608)
+    np.tanh(bent, out=bent)
+    bent += 1
+    bent *= rows
+    bent *= np.float32(0.5)
+    return bent
 
 
 @dataclass(frozen=True, slots=True)
 class PairModel:
-    known: dict[str, int]
+    numbers: dict[str, int]
+    """Of each piece of a word that the model knows, its row in `words`."""
     words: NDArray[np.int8]
     word_scales: Floats
-    places: Floats
-    sides: Floats
-    begun: Norm
+    positions: Floats
+    segments: Floats
+    """One for the first statement, one for the second."""
+    embedding_norm: LayerNorm
     layers: tuple[Layer, ...]
     heads: int
-    judging: Floats
-    judging_added: float
+    head: Floats
+    head_bias: float
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each pair the logarithm of the odds that the two contradict each other, in the order given."""
-        read = [self._read(one, other) for one, other in pairs]
-        order = sorted(range(len(read)), key=lambda at: len(read[at][0]))
-        found: dict[int, float] = {}
-        batch: list[int] = []
-        for at in order:
-            if batch and sum(len(read[known][0]) for known in batch) + len(read[at][0]) > AT_ONCE:
-                found.update(zip(batch, self._run([read[known] for known in batch]), strict=True))
-                batch = []
-            batch.append(at)
-        if batch:
-            found.update(zip(batch, self._run([read[known] for known in batch]), strict=True))
-        return [found[at] for at in range(len(pairs))]
+        texts = [self._text(one, other) for one, other in pairs]
+        odds: dict[int, float] = {}
+        for batch in _batches([len(text.pieces) for text in texts]):
+            odds.update(zip(batch, self._run([texts[at] for at in batch]), strict=True))
+        return [odds[at] for at in range(len(pairs))]
 
     def can_read(self, text: str) -> bool:
         """Whether the model knows the letters of a text: of more than two in three pieces."""
-        found = pieces(text, self.known)[:MOST_PIECES]
-        return 3 * found.count(self.known[UNKNOWN]) < len(found)
+        found = pieces(text, self.numbers)[:MOST_PIECES]
+        return 3 * found.count(self.numbers[UNKNOWN]) < len(found)
 
-    def _read(self, one: str, other: str) -> tuple[list[int], int]:
-        """The pieces of both statements with the marks around them, and where the second begins."""
-        first, second = (pieces(text, self.known)[:MOST_PIECES] for text in (one, other))
-        begin, end = self.known["[CLS]"], self.known["[SEP]"]
-        return [begin, *first, end, *second, end], len(first) + 2
+    def _text(self, one: str, other: str) -> Text:
+        first, second = (pieces(text, self.numbers)[:MOST_PIECES] for text in (one, other))
+        begin, end = self.numbers["[CLS]"], self.numbers["[SEP]"]
+        return Text([begin, *first, end, *second, end], len(first) + 2)
 
-    def _run(self, read: list[tuple[list[int], int]]) -> list[float]:
-        ends = np.cumsum([len(ids) for ids, _ in read]).tolist()
-        rows = [slice(end - len(ids), end) for end, (ids, _) in zip(ends, read, strict=True)]
-        ids = np.array([id for known, _ in read for id in known])
-        given = self.words[ids] * self.word_scales[ids][:, None]
-        for row, (known, second) in zip(rows, read, strict=True):
-            given[row] += self.places[: len(known)]
-            given[row.start : row.start + second] += self.sides[0]
-            given[row.start + second : row.stop] += self.sides[1]
-        state = self.begun.of(given.astype(np.float32, copy=False))
+    def _run(self, batch: list[Text]) -> list[float]:
+        texts = _slices([len(text.pieces) for text in batch])
+        rows = self._embedded(batch, texts)
         for layer in self.layers:
-            state = layer.of(state, rows, self.heads)
-        pooled = np.stack([state[row].mean(axis=0) for row in rows])
-        return [float(value) + self.judging_added for value in pooled @ self.judging]
+            rows = layer(rows, texts, self.heads)
+        pooled = np.stack([rows[text].mean(axis=0) for text in texts])
+        return [float(value) + self.head_bias for value in pooled @ self.head]
+
+    def _embedded(self, batch: list[Text], texts: list[slice]) -> Floats:
+        numbers = np.array([number for text in batch for number in text.pieces])
+        rows: Floats = self.words[numbers] * self.word_scales[numbers][:, None]
+        for at, text in zip(texts, batch, strict=True):
+            rows[at] += self.positions[: len(text.pieces)]
+            rows[at.start : at.start + text.second] += self.segments[0]
+            rows[at.start + text.second : at.stop] += self.segments[1]
+        return self.embedding_norm(rows)
+
+
+class Text(NamedTuple):
+    """The pieces of both statements with the marks around them, and where the second begins."""
+
+    pieces: list[int]
+    second: int
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Which texts are read together, the shortest first."""
+    batch: list[int] = []
+    total = 0
+    for at in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and total + lengths[at] > AT_ONCE:
+            yield batch
+            batch, total = [], 0
+        batch.append(at)
+        total += lengths[at]
+    if batch:
+        yield batch
+
+
+def _slices(lengths: list[int]) -> list[slice]:
+    """Where each text stands when they stand one behind the other."""
+    ends = list(itertools.accumulate(lengths))
+    return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+
+
+class File:
+    """The model's file: a line of JSON that says what stands where, then the numbers, mapped."""
+
+    def __init__(self, place: Path) -> None:
+        with place.open("rb") as file:
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        end = self._data.find(b"\n")
+        self.facts = orjson.loads(self._data[:end])
+        self._start = end + 1
+
+    def array(self, name: str) -> NDArray[Any]:
+        place = self.facts["arrays"][name]
+        count = math.prod(place["shape"])
+        return np.frombuffer(self._data, place["type"], count, self._start + place["at"]).reshape(place["shape"])
+
+    def linear(self, name: str) -> Linear:
+        return Linear(*(self.array(f"{name}.{part}") for part in ("weights", "scales", "bias")))
+
+    def norm(self, name: str) -> LayerNorm:
+        return LayerNorm(*(self.array(f"{name}.{part}") for part in ("scales", "bias")))
+
+    def layer(self, number: int) -> Layer:
+        return Layer(
+            self.linear(f"{number}.query_key_value"),
+            self.linear(f"{number}.attention_output"),
+            self.norm(f"{number}.attention_norm"),
+            self.linear(f"{number}.feed_up"),
+            self.linear(f"{number}.feed_down"),
+            self.norm(f"{number}.output_norm"),
+        )
 
 
 @cache
 def pair_model() -> PairModel:
-    """The file: a line of JSON that says what stands where, then the numbers."""
-    with PLACE.open("rb") as file:
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    end = data.find(b"\n")
-    told = orjson.loads(data[:end])
-    start = end + 1
-
-    def numbers(name: str) -> NDArray[np.float32]:
-        place = told["arrays"][name]
-        count = int(np.prod(place["shape"]))
-        return np.frombuffer(data, place["type"], count, start + place["at"]).reshape(place["shape"])
-
-    def product(name: str) -> Product:
-        return Product(numbers(f"{name}.whole").view(np.int8), numbers(f"{name}.scales"), numbers(f"{name}.added"))
-
-    def norm(name: str) -> Norm:
-        return Norm(numbers(f"{name}.scales"), numbers(f"{name}.added"))
-
-    layers = tuple(
-        Layer(
-            product(f"{number}.asked"),
-            product(f"{number}.joined"),
-            norm(f"{number}.attended"),
-            product(f"{number}.wide"),
-            product(f"{number}.narrow"),
-            norm(f"{number}.passed"),
-        )
-        for number in range(told["layers"])
-    )
+    file = File(PLACE)
     return PairModel(
-        {word: number for number, word in enumerate(told["words"])},
-        numbers("words").view(np.int8),
-        numbers("word_scales"),
-        numbers("places"),
-        numbers("sides"),
-        norm("begun"),
-        layers,
-        told["heads"],
-        numbers("judging"),
-        float(told["judging_added"]),
+        {word: number for number, word in enumerate(file.facts["words"])},
+        file.array("words"),
+        file.array("word_scales"),
+        file.array("positions"),
+        file.array("segments"),
+        file.norm("embedding_norm"),
+        tuple(map(file.layer, range(file.facts["layers"]))),
+        file.facts["heads"],
+        file.array("head"),
+        file.facts["head_bias"],
     )

@@ -2,15 +2,17 @@
 
 Learned from: `domains` (20 domains by one hand), `teams` (what teams write down of their work, by that hand too),
 `develop`, `fresh`, `stranger`, `stranger3`, the half `tune` of statements.tsv, every other line of `fresh3`, `hands`
-(3,300 pairs by eight hands) and `writers`: 14,700 pairs by 22 hands (w), and 6,600 neighbours among their statements
-that nine readers judged one by one (n). Four of these 31 decide only how much the model counts beside the
-observations. Never looked at: `domains_held` (8 other domains by the hand of `domains`, written before the mechanism),
-`fresh2`, the half `held`, the other lines of `fresh3` (72 pairs about software, shops and law), `stranger2`, the other
-half of 80 pairs by somebody who paraphrased freely, `stranger4`, the other half of 120 pairs by two more people,
-`hard` (683 pairs by four hands, half of them free paraphrases, beside others that agree in as many words), `traps` (80
-pairs of a tester), and what three testers wrote who knew nothing of the mechanism: `plain` (160 pairs), `notes` (160
-records of eight projects, the second written weeks after the first) and `plain2` (120, first judged when everything
-was done).
+(3,300 pairs by eight hands), `writers` (14,700 pairs by 22 hands (w), and 6,600 neighbours among their statements that
+nine readers judged (n)), `groups` (7,200 statements by 31 hands, each with nine others that say the same, contradict it
+or do neither) and `memories` (24 projects by eight hands, 80 records each that hold together). Those of seven writers
+(`WEIGHING`) decide only how much the model counts beside the observations.
+Never looked at: `domains_held` (8 other domains by the hand of `domains`, written before the mechanism), `fresh2`, the
+half `held`, the other lines of `fresh3` (72 pairs about software, shops and law), `stranger2`, the other half of 80
+pairs by somebody who paraphrased freely, `stranger4`, the other half of 120 pairs by two more people, `hard` (683 pairs
+by four hands, half of them free paraphrases, beside others that agree in as many words), `traps` (80 pairs of a
+tester), and what seven testers wrote who knew nothing of the mechanism: `plain` (160 pairs), `notes` (160 records of
+eight projects, the second written weeks after the first), `plain2` (120), `plain3` (300 by three) and `plain4` (100, first judged when
+everything was done).
 What counts is the grade `contradicts`; what only may contradict stands in a column of its own.
 `python -m benchmarks.contradictions FILE` judges a file of JSON lines with `a`, `b` and `contradict`.
 """
@@ -18,7 +20,9 @@ What counts is the grade `contradicts`; what only may contradict stands in a col
 from __future__ import annotations
 
 import itertools
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -27,14 +31,19 @@ from benchmarks.report import Report
 from clew.memory.contradictions.judgement import judge
 
 HERE = Path(__file__).parent
+GROUPS = HERE / "data" / "contradictions" / "groups"
+MEMORIES = HERE / "data" / "contradictions" / "memories"
 PAIRS = HERE / "statements.tsv"
 """Half, label (contradicting, related, unrelated) and two statements a line. Nobody tunes on `held`."""
 LEARNED = ("develop", "fresh", "stranger", "stranger3")
 FREE = frozenset({"stranger", "stranger3"})
 """Of the sets learned from, those whose pairs are paraphrases."""
-UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "plain", "notes", "plain2")
-WEIGHING = frozenset({"w16", "w19", "n6", "n8"})
+UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "plain", "notes", "plain2", "plain3", "plain4")
+WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08"})
 """The writers whose pairs the model never saw: by them it is weighed."""
+NEIGHBOURS = 12
+"""Records of a memory that each is put beside."""
+_WORD = re.compile(r"\w+")
 
 Pair = list[str]
 """C where they contradict, else another letter, and two statements."""
@@ -66,6 +75,75 @@ def writers() -> dict[str, list[Pair]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A statement (B) with others that say the same (E), contradict it (C), or can stand beside it (N)."""
+
+    base: str
+    same: tuple[str, ...]
+    against: tuple[str, ...]
+    beside: tuple[str, ...]
+
+    def marked(self) -> list[Pair]:
+        """All pairs whose label follows. What says the same contradicts and agrees with the same statements."""
+        alike = (self.base, *self.same)
+        rows = [["E", self.base, other] for other in self.same]
+        rows += [["C", one, other] for one in alike for other in self.against]
+        return rows + [["N", one, other] for one in alike for other in self.beside]
+
+
+def groups() -> dict[str, list[Group]]:
+    """The groups of each writer."""
+    return {path.stem: read_groups(path) for path in sorted(GROUPS.glob("*.txt"))}
+
+
+def read_groups(path: Path) -> list[Group]:
+    """Groups stand apart by empty lines; a line is a mark, a blank and a statement."""
+    found = []
+    for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        lines = [line.partition(" ")[::2] for line in part.splitlines()]
+        by = {mark: tuple(text for known, text in lines if known == mark) for mark in "BECN"}
+        found.append(Group(by["B"][0], by["E"], by["C"], by["N"]))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Records of one project that hold together, and statements that contradict one of them each."""
+
+    records: tuple[str, ...]
+    against: tuple[tuple[str, str], ...]
+
+    def neighbours(self) -> list[Pair]:
+        """Each record with those that share most words with it. None of them contradicts it."""
+        words = [set(_WORD.findall(text.lower())) for text in self.records]
+        found: dict[frozenset[int], Pair] = {}
+        for at, own in enumerate(words):
+            others = sorted(range(len(words)), key=lambda other, own=own: (-len(own & words[other]), other))
+            for other in [other for other in others if other != at][:NEIGHBOURS]:
+                found[frozenset((at, other))] = ["N", self.records[at], self.records[other]]
+        return list(found.values())
+
+    def marked(self) -> list[Pair]:
+        return self.neighbours() + [["C", *pair] for pair in self.against]
+
+
+def memories() -> dict[str, list[Memory]]:
+    """The memories of each writer."""
+    return {path.stem: read_memories(path) for path in sorted(MEMORIES.glob("*.txt"))}
+
+
+def read_memories(path: Path) -> list[Memory]:
+    """Memories stand apart by empty lines; a line is a record (R), or contradicts the record above it (C)."""
+    found = []
+    for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        lines = [line.partition(" ")[::2] for line in part.splitlines()]
+        pairs = itertools.pairwise(lines)
+        against = [(before[1], text) for before, (mark, text) in pairs if mark == "C"]
+        found.append(Memory(tuple(text for mark, text in lines if mark == "R"), tuple(against)))
+    return found
+
+
 def learned() -> dict[str, list[Pair]]:
     """All sets that may be learned from."""
     return {
@@ -77,6 +155,17 @@ def learned() -> dict[str, list[Pair]]:
         "hands": named("hands"),
         **{name: rows for name, rows in writers().items() if name not in WEIGHING},
     }
+
+
+def weighing() -> dict[str, list[Pair]]:
+    """The pairs that neither the model nor the observations learned from, and by which both are weighed."""
+    found = {name: rows for name, rows in writers().items() if name in WEIGHING}
+    for name in sorted(WEIGHING & groups().keys()):
+        marked = [pair for group in groups()[name] for pair in group.marked()]
+        found[name] = [[label if label == "C" else "R", *pair] for label, *pair in marked]
+    for name in sorted(WEIGHING & memories().keys()):
+        found[name] = [pair for memory in memories()[name] for pair in memory.marked()]
+    return found
 
 
 def figures(rows: list[Pair]) -> dict[str, float | int]:

@@ -19,11 +19,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from benchmarks.contradictions import FREE, HERE, LEARNED, WEIGHING, Pair, domains, named, pairs, writers
+from benchmarks.contradictions import FREE, HERE, LEARNED, Pair, domains, named, pairs, weighing
 from benchmarks.report import Report
 from clew.memory.contradictions import judgement
 from clew.memory.contradictions.judgement import Bounds
-from clew.memory.contradictions.pair_model import pair_model
 from clew.memory.contradictions.sentences import sentence
 from clew.memory.contradictions.word_order import words_in
 
@@ -54,9 +53,10 @@ PROSE = HERE / "data" / "contradictions" / "prose.tsv"
 ALONE = Bounds(may=0.42, sure=0.725, ruled=0.6)
 """From `sure` on, or `ruled` where a rule fires, 0.93 of the pairs in domains left out are real: what is sure keeps a
 record from being kept."""
-TOGETHER = Bounds(may=0.56, sure=0.71, ruled=0.62)
-NEIGHBOUR_WEIGHT = 0.5
-"""What a neighbour that a reader judged counts beside a pair that was written: they were chosen for being hard."""
+TOGETHER = Bounds(may=0.42, sure=0.62, ruled=0.56)
+WEIGHT_OF = {"w": 1.0, "n": 0.5, "g": 0.3, "p": 0.3}
+"""What a pair counts by its origin: neighbours (n) were chosen for being hard, pairs of a group (g) or of a project's
+memory (p) are much alike."""
 
 
 @dataclass(frozen=True)
@@ -202,15 +202,15 @@ def main_joint() -> None:
 
 def _joint() -> tuple[dict[str, float], float]:
     """How much the model and the observations count together, by the pairs that neither learned from."""
-    rows = [(name, row) for name, rows in writers().items() if name in WEIGHING for row in rows]
+    rows = [(name, row) for name, rows in weighing().items() for row in rows]
     pairs = [(min(row[1:]), max(row[1:])) for _, row in rows]
-    read = pair_model().judge(pairs)
+    odds = judgement.read_odds(pairs)
     both = [judgement.beside(*pair) for pair in pairs]
-    seen = [item.joint(item.observations(), odds) for item, odds in zip(both, read, strict=True)]
+    seen = [item.joint(item.observations(), odds[pair]) for item, pair in zip(both, pairs, strict=True)]
     names = list(seen[0])
     given = np.array([[item[name] for name in names] for item in seen])
     labels = np.array([float(row[0] == "C") for _, row in rows])
-    counts = np.array([NEIGHBOUR_WEIGHT if name.startswith("n") else 1.0 for name, _ in rows])
+    counts = np.array([WEIGHT_OF[name[0]] for name, _ in rows])
     weights = [round(float(weight), 4) for weight in fit(given, labels, counts, np.zeros(len(names)))]
     return dict(zip(names, weights, strict=False)), weights[-1]
 

@@ -1,21 +1,23 @@
 """Teaches the small model that reads two statements as one text (`clew/memory/contradictions/pair_model.py`).
 
     pip install torch transformers safetensors          # a scratch environment; Clew itself needs none of them
-    python benchmarks/fit_pair_model.py dump            # in Clew's environment: pairs and neighbours into a file
-    python benchmarks/fit_pair_model.py teacher DIR     # DIR: all-mpnet-base-v2; about 40 minutes on two cores
-    python benchmarks/fit_pair_model.py label DIR
-    python benchmarks/fit_pair_model.py student DIR     # DIR: all-MiniLM-L6-v2; about 20 minutes
+    python benchmarks/fit_pair_model.py dump            # with Clew: all that may be learned from
+    python benchmarks/fit_pair_model.py teach DIR       # DIR: all-MiniLM-L6-v2; about an hour on two cores
     python benchmarks/fit_pair_model.py write DIR       # pair_model.bin, eight bits a weight
-    python -m benchmarks.fit_contradictions             # how much the model counts beside the observations
+    python -m benchmarks.fit_contradictions joint       # how much the model counts beside the observations
 
-A model eight times as large learns the labelled pairs first. It then judges those and their neighbours, statements of
-one hand that are near in meaning and were never put beside each other, and the small one learns what it said: of what
-does not contradict there is far more in a memory than anybody writes down. The model that ships was made in two rounds:
-the first teacher took every third neighbour for a contradiction, so readers judged 6,700 of those it was most sure or
-most in doubt of (`n0` to `n8` in writers.tsv), and it went on with these for an epoch before the small one began. The
-small one then went on with the labels alone for five epochs, and for two with plain denials made from the statements
-(`is` and `is not`, `all` and `no`, another number), which nobody writes and everybody tries first.
-The work lies in `build/pair_model`. What is measured on (`contradictions.UNSEEN`) is never looked at here.
+`teach` goes on from the model that ships; `teach DIR anew` begins from all-MiniLM-L6-v2. The one that ships was begun
+from that, learned from the pairs first (and from what a model eight times as large, begun from all-mpnet-base-v2,
+said of their neighbours), and then from the groups. A group is worth more than its pairs: the same statement stands
+beside what contradicts it, what says the same and what only looks like a contradiction, so nothing but the meaning
+tells them apart. The model learns all three, of which Clew uses the first: what it learned to tell from `the same` it
+does not mistake for a contradiction.
+Of what neither contradicts nor agrees there is far more in a memory than in any set of pairs: without more of it, one
+in seventeen neighbours in a project's memory was taken for a contradiction. So memories of invented projects were
+written whose records hold together, and neighbours among them are learned as apart; so are, with little weight,
+statements of one writer that are near in meaning and stand in different groups, at which nobody looked.
+The work lies in `build/pair_model`. What is measured on (`contradictions.UNSEEN`) is never looked at here, nor are the
+writers by whom the model is weighed (`contradictions.WEIGHING`).
 """
 
 from __future__ import annotations
@@ -30,61 +32,83 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PLACE = Path("build/pair_model")
-NEIGHBOURS, LEAST_NEAR = 6, 0.3
-"""Statements that each is put beside, and the least cosine of the two."""
-EPOCHS, RATE, BATCH = {"teacher": 3, "student": 4}, {"teacher": 6e-5, "student": 2e-4}, 32
+NEIGHBOURS, LEAST_NEAR = 4, 0.35
+"""Statements of other groups that each is put beside, and the least cosine of the two."""
+PASSES, RATE, BATCH = 4, 1.5e-4, 32
+LEVEL = 0.35
+"""Share of the steps at the full rate; after it the rate goes down to nought."""
 DECAY = 0.9
 """A layer learns so much slower than the one above it: what is far below was learned from far more text."""
-LABEL_SHARE = 0.5
-"""Of what the small model is to say of a labelled pair: the rest is what the large one says."""
-MOST_TOKENS, PLACES, HEADS = 96, 128, 12
+SMOOTHED = 0.04
+"""Of each label: a few are wrong, and nothing is certain."""
+NEAR_SHARE, NEAR_WEIGHT = 0.08, 0.5
+PAIR_KINDS = {"C": 0, "E": 1, "N": 2}
+"""Rows of the model's head. What is only known not to contradict (R) is learned as either of the last two."""
+EITHER = 3
+MOST_TOKENS, POSITIONS, HEADS = 96, 128, 12
 
 
 class Row(NamedTuple):
     one: str
     other: str
-    target: float
+    kind: int
     weight: float
 
 
 def dump() -> None:
-    """The labelled pairs that may be learned from, and their neighbours. Runs with Clew, not with torch."""
-    import numpy as np
-
-    from benchmarks.contradictions import learned
+    """What may be learned from, and the neighbours among it. Runs with Clew, not with torch."""
+    from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories
     from clew.recall.models import installed_model, load
+
+    def near(found: list[Group]) -> list[tuple[str, str]]:
+        texts = [(at, text) for at, group in enumerate(found) for text in statements(group)]
+        vectors = model.embed([text for _, text in texts])
+        cosines = vectors @ vectors.T
+        pairs = []
+        for at, row in enumerate((-cosines).argsort(axis=1)):
+            others = [int(other) for other in row[: 4 * NEIGHBOURS] if texts[other][0] != texts[at][0]]
+            pairs += [(at, other) for other in others[:NEIGHBOURS] if cosines[at, other] > LEAST_NEAR]
+        return [(texts[one][1], texts[other][1]) for one, other in pairs]
+
+    def statements(group: Group) -> tuple[str, ...]:
+        return (group.base, *group.same, *group.against, *group.beside)
 
     files = installed_model()
     assert files is not None, "the extra `semantic` is needed to find neighbours"
-    model, sets, near = load(files), learned(), []
-    for rows in sets.values():
-        texts = list(dict.fromkeys(text for row in rows for text in row[1:]))
-        known = {frozenset(row[1:]) for row in rows}
-        vectors = model.embed(texts)
-        cosines = vectors @ vectors.T
-        for at, row in enumerate(np.argsort(-cosines, axis=1)[:, : NEIGHBOURS + 1]):
-            found = [int(other) for other in row if other > at and cosines[at, other] > LEAST_NEAR]
-            near += [(texts[at], texts[other]) for other in found if {texts[at], texts[other]} not in known]
+    model = load(files)
+    written = {name: found for name, found in groups().items() if name not in WEIGHING}
+    kept = [memory for name, found in memories().items() if name not in WEIGHING for memory in found]
+    held: dict[str, list[Any]] = {
+        "pairs": [row for rows in learned().values() for row in rows],
+        "memories": [pair for memory in kept for pair in memory.marked()],
+        "groups": [group.marked() for found in written.values() for group in found],
+        "near": [pair for found in written.values() for pair in near(found)],
+    }
     PLACE.mkdir(parents=True, exist_ok=True)
-    labelled = [row for rows in sets.values() for row in rows]
-    (PLACE / "pairs.json").write_text(json.dumps({"labelled": labelled, "near": near}))
-    print(f"{len(labelled)} labelled pairs, {len(near)} neighbours")
+    (PLACE / "learned.json").write_text(json.dumps(held))
+    print(", ".join(f"{len(rows)} {name}" for name, rows in held.items()))
 
 
-def rows_of(role: str) -> list[Row]:
-    held = json.loads((PLACE / "pairs.json").read_text())
-    labelled = [(label == "C", one, other) for label, one, other in held["labelled"]]
-    if role == "teacher":
-        return [Row(one, other, float(real), 1.0) for real, one, other in labelled]
-    said = json.loads((PLACE / "said.json").read_text())
-    near = [Row(one, other, odds, 1.0) for (one, other), odds in zip(held["near"], said[len(labelled) :], strict=True)]
-    own = zip(labelled, said, strict=False)
-    mixed = [Row(one, other, LABEL_SHARE * real + (1 - LABEL_SHARE) * odds, 1.0) for (real, one, other), odds in own]
-    return mixed + near
+def rows_of_a_pass(held: dict[str, Any]) -> list[Row]:
+    """Every labelled pair, and some of the neighbours. In other words (not the base) a group has most of its pairs,
+    which are much alike, so only some of those are taken."""
+    rows = [Row(one, other, PAIR_KINDS.get(label, EITHER), 1.0) for label, one, other in held["pairs"]]
+    rows = [row if row.kind == PAIR_KINDS["C"] else row._replace(kind=EITHER) for row in rows]
+    rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for mark, one, other in held["memories"]]
+    for group in held["groups"]:
+        base = group[0][1]
+        rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for mark, one, other in group if one == base]
+        rephrased = [pair for pair in group if pair[1] != base]
+        for mark, most in (("C", 4), ("N", 3)):
+            chosen = [(one, other) for known, one, other in rephrased if known == mark]
+            sample = random.sample(chosen, min(most, len(chosen)))
+            rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for one, other in sample]
+    near = random.sample(held["near"], min(len(held["near"]), int(NEAR_SHARE * len(rows))))
+    return rows + [Row(one, other, PAIR_KINDS["N"], NEAR_WEIGHT) for one, other in near]
 
 
-def judge_of(folder: str, state: str | None = None) -> tuple[Any, Any]:
-    """The model with one number at its end, and its tokenizer."""
+def judge_of(folder: str, state: Path | None = None) -> tuple[Any, Any]:
+    """The model with three numbers at its end, and its tokenizer."""
     import torch  # type: ignore[import-not-found]
     from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found]
 
@@ -92,35 +116,68 @@ def judge_of(folder: str, state: str | None = None) -> tuple[Any, Any]:
         def __init__(self) -> None:
             super().__init__()
             self.enc = AutoModel.from_pretrained(folder, add_pooling_layer=False)
-            self.head = torch.nn.Linear(self.enc.config.hidden_size, 1)
+            self.head = torch.nn.Linear(self.enc.config.hidden_size, len(PAIR_KINDS))
 
         def forward(self, **given: Any) -> Any:
             mask = given["attention_mask"].unsqueeze(-1)
-            known = self.enc(**given).last_hidden_state
-            return self.head((known * mask).sum(1) / mask.sum(1)).squeeze(-1)
+            rows = self.enc(**given).last_hidden_state
+            return self.head((rows * mask).sum(1) / mask.sum(1))
 
     model = Judge()
     if state is not None:
-        model.load_state_dict(torch.load(PLACE / state))
+        model.load_state_dict(torch.load(state))
     return model, AutoTokenizer.from_pretrained(folder)
 
 
-def given(tokenizer: Any, firsts: list[str], seconds: list[str]) -> dict[str, Any]:
-    read = tokenizer(firsts, seconds, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
-    return dict(read)
+def shipped(weights: dict[str, Any]) -> None:
+    """Put the numbers of the model that ships in the place of those that a new one begins with."""
+    import torch
+
+    from clew.memory.contradictions.pair_model import LayerNorm, Linear, pair_model
+
+    def put(name: str, numbers: Any) -> None:
+        weights[name][: len(numbers)] = torch.tensor(numbers)
+
+    def put_linear(name: str, linear: Linear) -> None:
+        put(f"{name}.weight", (linear.weights * linear.scales).T)
+        put(f"{name}.bias", linear.bias)
+
+    def put_norm(name: str, norm: LayerNorm) -> None:
+        put(f"{name}.weight", norm.scales)
+        put(f"{name}.bias", norm.bias)
+
+    known, below = pair_model(), "enc.embeddings"
+    put(f"{below}.position_embeddings.weight", known.positions)
+    put(f"{below}.token_type_embeddings.weight", known.segments)
+    put_norm(f"{below}.LayerNorm", known.embedding_norm)
+    for number, layer in enumerate(known.layers):
+        at, asked = f"enc.encoder.layer.{number}", layer.query_key_value
+        size = len(asked.bias) // 3
+        for part, name in enumerate(("query", "key", "value")):
+            # The query was made small when the model was written.
+            scale, columns = (math.sqrt(size / HEADS) if part == 0 else 1.0), slice(part * size, (part + 1) * size)
+            put(f"{at}.attention.self.{name}.weight", (asked.weights * asked.scales)[:, columns].T * scale)
+            put(f"{at}.attention.self.{name}.bias", asked.bias[columns] * scale)
+        put_linear(f"{at}.attention.output.dense", layer.attention_output)
+        put_linear(f"{at}.intermediate.dense", layer.feed_up)
+        put_linear(f"{at}.output.dense", layer.feed_down)
+        put_norm(f"{at}.attention.output.LayerNorm", layer.attention_norm)
+        put_norm(f"{at}.output.LayerNorm", layer.output_norm)
+    put("head.weight", known.head)
+    put("head.bias", known.head_bias)
 
 
-def groups(model: Any, rate: float) -> list[dict[str, Any]]:
+def parameter_groups(model: Any) -> list[dict[str, Any]]:
     """The weights with how fast they learn. The word table stays: most words occur in no pair."""
     layers = model.enc.encoder.layer
     model.enc.embeddings.word_embeddings.weight.requires_grad_(False)
     below = [item for name, item in model.enc.named_parameters() if ".layer." not in name and item.requires_grad]
-    found = [{"params": below, "lr": rate * DECAY ** len(layers)}]
+    found = [{"params": below, "lr": RATE * DECAY ** len(layers)}]
     found += [
-        {"params": list(layer.parameters()), "lr": rate * DECAY ** (len(layers) - 1 - at)}
+        {"params": list(layer.parameters()), "lr": RATE * DECAY ** (len(layers) - 1 - at)}
         for at, layer in enumerate(layers)
     ]
-    return [*found, {"params": list(model.head.parameters()), "lr": rate * 5}]
+    return [*found, {"params": list(model.head.parameters()), "lr": RATE * 2}]
 
 
 def batches(rows: list[Row]) -> Iterator[list[Row]]:
@@ -134,54 +191,52 @@ def batches(rows: list[Row]) -> Iterator[list[Row]]:
     yield from found
 
 
-def teach(role: str, folder: str) -> None:
+def loss_of(model: Any, tokenizer: Any, batch: list[Row]) -> Any:
+    import torch
+
+    turned = [(row.other, row.one) if random.random() < 0.5 else (row.one, row.other) for row in batch]
+    firsts, seconds = ([pair[at] for pair in turned] for at in (0, 1))
+    given = tokenizer(firsts, seconds, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+    with torch.autocast("cpu", torch.bfloat16):
+        scores = model(**given)
+    logs = torch.nn.functional.log_softmax(scores.float(), 1)
+    kinds, weights = (torch.tensor([getattr(row, name) for row in batch]) for name in ("kind", "weight"))
+    exact = logs.gather(1, kinds.clamp(max=EITHER - 1)[:, None]).squeeze(1)
+    said = torch.where(kinds == EITHER, torch.logsumexp(logs[:, 1:], 1), exact)
+    return -((1 - SMOOTHED) * said + SMOOTHED * logs.mean(1)).mul(weights).mean()
+
+
+def teach(folder: str, anew: bool) -> None:
     import torch
 
     torch.manual_seed(1)
     random.seed(1)
-    rows = rows_of(role)
+    held = json.loads((PLACE / "learned.json").read_text())
     model, tokenizer = judge_of(folder)
-    optimizer = torch.optim.AdamW(groups(model, RATE[role]), weight_decay=0.01)
-    steps = EPOCHS[role] * math.ceil(len(rows) / BATCH)
-    slope = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda at: min((at + 1) / (0.06 * steps), 1 - at / steps))
-    for epoch in range(EPOCHS[role]):
+    if not anew:
+        weights = model.state_dict()
+        shipped(weights)
+        model.load_state_dict(weights)
+    optimizer = torch.optim.AdamW(parameter_groups(model), weight_decay=0.01)
+    steps = PASSES * math.ceil(len(rows_of_a_pass(held)) / BATCH)
+
+    def pace(at: int) -> float:
+        return min((at + 1) / 300, 1.0, max(0.0, 1 - at / steps) / (1 - LEVEL))
+
+    slope = torch.optim.lr_scheduler.LambdaLR(optimizer, pace)
+    for number in range(PASSES):
         model.train()
-        began, lost = time.time(), 0.0
-        for batch in batches(rows):
-            turned = [(row.other, row.one) if random.random() < 0.5 else (row.one, row.other) for row in batch]
-            with torch.autocast("cpu", torch.bfloat16):
-                odds = model(**given(tokenizer, [one for one, _ in turned], [other for _, other in turned]))
-            target, weight = (torch.tensor([getattr(row, name) for row in batch]) for name in ("target", "weight"))
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(odds.float(), target, weight=weight)
+        began, losses = time.time(), []
+        for batch in batches(rows_of_a_pass(held)):
+            loss = loss_of(model, tokenizer, batch)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             slope.step()
             optimizer.zero_grad()
-            lost += float(loss)
-        print(
-            f"{role}: epoch {epoch + 1}, loss {lost * BATCH / len(rows):.3f}, {time.time() - began:.0f} s", flush=True
-        )
-        torch.save(model.state_dict(), PLACE / f"{role}.pt")
-
-
-def label(folder: str) -> None:
-    """What the teacher says of every pair, as a probability."""
-    import torch
-
-    model, tokenizer = judge_of(folder, "teacher.pt")
-    held = json.loads((PLACE / "pairs.json").read_text())
-    pairs = [row[1:] for row in held["labelled"]] + held["near"]
-    order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]) + len(pairs[at][1]))
-    said = [0.0] * len(pairs)
-    model.eval()
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        for start in range(0, len(order), 2 * BATCH):
-            part = order[start : start + 2 * BATCH]
-            odds = model(**given(tokenizer, [pairs[at][0] for at in part], [pairs[at][1] for at in part]))
-            for at, probability in zip(part, odds.float().sigmoid().tolist(), strict=True):
-                said[at] = probability
-    (PLACE / "said.json").write_text(json.dumps(said))
+            losses.append(float(loss.detach()))
+        print(f"pass {number + 1}: loss {sum(losses) / len(losses):.3f}, {time.time() - began:.0f} s", flush=True)
+        torch.save(model.state_dict(), PLACE / "model.pt")
 
 
 class File:
@@ -196,15 +251,15 @@ class File:
         self.arrays[name] = {"at": len(self.data), "shape": list(array.shape), "type": type}
         self.data += array.astype(type).tobytes()
 
-    def product(self, name: str, weights: Any, added: Any) -> None:
+    def linear(self, name: str, weights: Any, bias: Any) -> None:
         whole, scales = rounded(weights.T, 0)
-        self.put(f"{name}.whole", whole, "|i1")
+        self.put(f"{name}.weights", whole, "|i1")
         self.put(f"{name}.scales", scales)
-        self.put(f"{name}.added", added)
+        self.put(f"{name}.bias", bias)
 
     def norm(self, name: str, weights: dict[str, Any], at: str) -> None:
         self.put(f"{name}.scales", weights[f"{at}.weight"])
-        self.put(f"{name}.added", weights[f"{at}.bias"])
+        self.put(f"{name}.bias", weights[f"{at}.bias"])
 
 
 def rounded(matrix: Any, axis: int) -> tuple[Any, Any]:
@@ -215,13 +270,11 @@ def rounded(matrix: Any, axis: int) -> tuple[Any, Any]:
     return np.round(matrix / scales), scales.squeeze(axis)
 
 
-def write(folder: str) -> None:
-    """The student as `pair_model.bin`. Words in other letters than ours go: the model learned nothing about them."""
-    import numpy as np
-
+def write(folder: str, state: Path) -> None:
+    """The model as `pair_model.bin`. Words in other letters than ours go: the model learned nothing about them."""
     from clew.memory.contradictions import pair_model
 
-    model, tokenizer = judge_of(folder, "student.pt")
+    model, tokenizer = judge_of(folder, state)
     weights = {name: item.float().numpy() for name, item in model.state_dict().items()}
     numbers = tokenizer.get_vocab()
     words = sorted((word for word in numbers if word.isascii() and not word.startswith("[unused")), key=numbers.get)
@@ -229,40 +282,41 @@ def write(folder: str) -> None:
     whole, scales = rounded(weights[f"{below}.word_embeddings.weight"][[numbers[word] for word in words]], 1)
     file.put("words", whole, "|i1")
     file.put("word_scales", scales)
-    file.put("places", weights[f"{below}.position_embeddings.weight"][:PLACES])
-    file.put("sides", weights[f"{below}.token_type_embeddings.weight"])
-    file.norm("begun", weights, f"{below}.LayerNorm")
+    file.put("positions", weights[f"{below}.position_embeddings.weight"][:POSITIONS])
+    file.put("segments", weights[f"{below}.token_type_embeddings.weight"])
+    file.norm("embedding_norm", weights, f"{below}.LayerNorm")
     layers = len(model.enc.encoder.layer)
     for number in range(layers):
-        at = f"enc.encoder.layer.{number}"
-        asked = [
-            [weights[f"{at}.attention.self.{name}.{part}"] for name in ("query", "key", "value")] for part in PARTS
-        ]
-        # The query is made small here, so that nothing is divided when the model runs.
-        narrow = math.sqrt(asked[0][0].shape[0] / HEADS)
-        joined = [np.concatenate([part[0] / narrow, *part[1:]]) for part in asked]
-        file.product(f"{number}.asked", joined[0], joined[1])
-        for name, place in (("joined", "attention.output"), ("wide", "intermediate"), ("narrow", "output")):
-            file.product(f"{number}.{name}", *(weights[f"{at}.{place}.dense.{part}"] for part in PARTS))
-        file.norm(f"{number}.attended", weights, f"{at}.attention.output.LayerNorm")
-        file.norm(f"{number}.passed", weights, f"{at}.output.LayerNorm")
-    file.put("judging", weights["head.weight"][0])
-    told = {"layers": layers, "heads": HEADS, "judging_added": float(weights["head.bias"][0])}
-    head = json.dumps({**told, "arrays": file.arrays, "words": words}, separators=(",", ":")).encode()
+        write_layer(file, number, weights)
+    file.put("head", weights["head.weight"])
+    file.put("head_bias", weights["head.bias"])
+    facts = {"layers": layers, "heads": HEADS, "arrays": file.arrays, "words": words}
+    head = json.dumps(facts, separators=(",", ":")).encode()
     pair_model.PLACE.write_bytes(head + b" " * (-(len(head) + 1) % 64) + b"\n" + bytes(file.data))
 
 
-PARTS = ("weight", "bias")
+def write_layer(file: File, number: int, weights: dict[str, Any]) -> None:
+    import numpy as np
+
+    at, parts = f"enc.encoder.layer.{number}", ("weight", "bias")
+    asked = [[weights[f"{at}.attention.self.{name}.{part}"] for name in ("query", "key", "value")] for part in parts]
+    # The query is made small here, so that nothing is divided when the model runs.
+    narrow = math.sqrt(asked[0][0].shape[0] / HEADS)
+    joined = [np.concatenate([part[0] / narrow, *part[1:]]) for part in asked]
+    file.linear(f"{number}.query_key_value", *joined)
+    for name, place in (("attention_output", "attention.output"), ("feed_up", "intermediate"), ("feed_down", "output")):
+        file.linear(f"{number}.{name}", *(weights[f"{at}.{place}.dense.{part}"] for part in parts))
+    file.norm(f"{number}.attention_norm", weights, f"{at}.attention.output.LayerNorm")
+    file.norm(f"{number}.output_norm", weights, f"{at}.output.LayerNorm")
+
 
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["dump"]:
             dump()
-        case ["label", folder]:
-            label(folder)
-        case ["write", folder]:
-            write(folder)
-        case [("teacher" | "student") as role, folder]:
-            teach(role, folder)
+        case ["teach", folder, *more]:
+            teach(folder, anew=more == ["anew"])
+        case ["write", folder, *more]:
+            write(folder, Path(*more) if more else PLACE / "model.pt")
         case _:
             print(__doc__)

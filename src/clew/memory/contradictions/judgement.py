@@ -32,6 +32,8 @@ to be close. One pair in six of those that share words is; where thousands of re
 at further."""
 LARGEST = 30.0
 """Of a logarithm of odds: beyond it nothing changes any more."""
+DOUBT = (-2.5, 4.0)
+"""Logarithms of the model's odds between which the other order can change the verdict."""
 MOST_KEPT = 20_000
 READ = ("meaning", "read together, one excludes the other")
 """The kind and the reason where the words show no difference that could be named."""
@@ -184,13 +186,24 @@ def judge(pairs: Sequence[tuple[str, str]]) -> list[Clash | None]:
 
 
 def _read(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Clash | None]:
+    odds = read_odds(pairs)
+    return {pair: _verdict(beside(*pair), odds.get(pair)) for pair in pairs}
+
+
+def read_odds(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """What the model says of the pairs it can read, as the logarithm of the odds.
+
+    Where it is in doubt, it reads the two in the other order as well, and the mean of both counts.
+    """
     # Imported here: a process that judges nothing does not need numpy.
     from clew.memory.contradictions.pair_model import pair_model
 
     model = pair_model()
     readable = [pair for pair in pairs if all(map(model.can_read, pair))]
     odds = dict(zip(readable, model.judge(readable), strict=True))
-    return {pair: _verdict(beside(*pair), odds.get(pair)) for pair in pairs}
+    doubtful = [pair for pair in readable if DOUBT[0] < odds[pair] < DOUBT[1]]
+    again = model.judge([(other, one) for one, other in doubtful])
+    return odds | {pair: (odds[pair] + turned) / 2 for pair, turned in zip(doubtful, again, strict=True)}
 
 
 class _Kept(dict[tuple[str, str], Clash | None]):

@@ -125,7 +125,8 @@ class PairModel:
     layers: tuple[Layer, ...]
     heads: int
     head: Floats
-    head_bias: float
+    """A row for each of what two statements can be: contradictory, the same, or apart."""
+    head_bias: Floats
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each pair the logarithm of the odds that the two contradict each other, in the order given."""
@@ -151,7 +152,9 @@ class PairModel:
         for layer in self.layers:
             rows = layer(rows, texts, self.heads)
         pooled = np.stack([rows[text].mean(axis=0) for text in texts])
-        return [float(value) + self.head_bias for value in pooled @ self.head]
+        against, same, apart = (pooled @ self.head.T + self.head_bias).T
+        odds: list[float] = (against - np.logaddexp(same, apart)).tolist()
+        return odds
 
     def _embedded(self, batch: list[Text], texts: list[slice]) -> Floats:
         numbers = np.array([number for text in batch for number in text.pieces])
@@ -235,5 +238,5 @@ def pair_model() -> PairModel:
         tuple(map(file.layer, range(file.facts["layers"]))),
         file.facts["heads"],
         file.array("head"),
-        file.facts["head_bias"],
+        file.array("head_bias"),
     )

@@ -10,7 +10,7 @@ import { keepDrawn } from "../news.js";
 import { badge, callText, nothing, recordLink, statusBadge, teach, title } from "../parts.js";
 import { byWords } from "../people.js";
 import { redraw } from "../redraw.js";
-import { address, link, rewrite } from "../router.js";
+import { link, rewrite } from "../router.js";
 
 const PAGE = 50,
   PAUSE = 1_500,
@@ -95,8 +95,10 @@ class Library {
 
   // News came, or nothing was drawn yet.
   async look() {
-    const found = await fetchList(this.asked);
-    if (this.ended) return;
+    const { asked } = this;
+    const found = await fetchList(asked);
+    // Meanwhile another list may have been asked for: this one is nobody's any more.
+    if (this.ended || asked !== this.asked) return;
     const ids = found.records.map(({ id }) => id).join("\n");
     const same = !this.shown || ids === this.shown || this.wanted;
     this.wanted = false;
@@ -118,14 +120,13 @@ class Library {
     this.draw(found, found.records.map(({ id }) => id).join("\n"));
   }
 
-  // What is typed belongs to the list that is shown: the address follows without a new entry.
+  // What is typed belongs to the list that is shown: the address follows without a new entry, and at
+  // once, so that whoever opens a record now comes back to these words.
   type() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.asked = { ...this.asked, words: this.field.value.trim(), page: "" };
-      if (address().place === "know") rewrite(listLink(this.asked));
-      this.go(new URLSearchParams(Object.entries(this.asked)));
-    }, TYPED);
+    const asked = { ...this.asked, words: this.field.value.trim(), page: "" };
+    rewrite(listLink(asked));
+    this.timer = setTimeout(() => this.go(new URLSearchParams(Object.entries(asked))), TYPED);
   }
 
   draw(found, ids) {

@@ -11,8 +11,8 @@ half `held`, the other lines of `fresh3` (72 pairs about software, shops and law
 pairs by somebody who paraphrased freely, `stranger4`, the other half of 120 pairs by two more people, `hard` (683 pairs
 by four hands, half of them free paraphrases, beside others that agree in as many words), `traps` (80 pairs of a
 tester), and what seven testers wrote who knew nothing of the mechanism: `plain` (160 pairs), `notes` (160 records of
-eight projects, the second written weeks after the first), `plain2` (120), `plain3` (300 by three) and `plain4` (100, first judged when
-everything was done).
+eight projects, the second written weeks after the first), `plain2` (120), `plain3` (300 by three) and `plain4` (100,
+first judged when everything was done).
 What counts is the grade `contradicts`; what only may contradict stands in a column of its own.
 `python -m benchmarks.contradictions FILE` judges a file of JSON lines with `a`, `b` and `contradict`.
 """
@@ -119,9 +119,9 @@ class Memory:
         words = [set(_WORD.findall(text.lower())) for text in self.records]
         found: dict[frozenset[int], Pair] = {}
         for at, own in enumerate(words):
-            others = sorted(range(len(words)), key=lambda other, own=own: (-len(own & words[other]), other))
-            for other in [other for other in others if other != at][:NEIGHBOURS]:
-                found[frozenset((at, other))] = ["N", self.records[at], self.records[other]]
+            shared = sorted((-len(own & other), number) for number, other in enumerate(words) if number != at)
+            for _, number in shared[:NEIGHBOURS]:
+                found[frozenset((at, number))] = ["N", self.records[at], self.records[number]]
         return list(found.values())
 
     def marked(self) -> list[Pair]:

@@ -56,7 +56,7 @@ def test_what_is_put_away_contradicts_nothing(memory: Memory, place: str) -> Non
     (memory.root / "decisions/TEAM.md").unlink()
     memory.edit(place, decision("D-20260802-001", "Sessions live in PostgreSQL"))
     assert memory("scan")["checks"]["contradictions"] == 0
-    assert memory("remember", text="Sessions live in Redis 7", kind="decision")["contradicts"] == []
+    assert memory("remember", text="Sessions must not be put into PostgreSQL", kind="rule")["contradicts"] == []
 
 
 def test_an_id_finds_its_block_first(filled: Memory) -> None:

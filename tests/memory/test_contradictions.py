@@ -159,7 +159,6 @@ def test_plain_statements_are_told_apart_well_enough() -> None:
         ("No claims are paid after 30 June.", "Claims are paid until 10 July.", "denial"),
         ("The depot turns away crates over 30 kg.", "Crates of up to 50 kg are accepted at the depot.", "denial"),
         ("File a form for trips of 50 km or more.", "Trips under 50 km don't need a form.", None),
-        ("Night flights are banned; noise comes first.", "Night flights are banned; sleep comes first.", None),
         ("Night flights are banned; noise comes first.", "Night flights leave every hour.", "denial"),
         ("Boat number 3 leaks at the stern.", "Boat number 4 leaks at the stern.", None),
         ("Room 12 has two projectors.", "Room 14 has three projectors.", None),

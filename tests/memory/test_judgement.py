@@ -6,11 +6,11 @@ import itertools
 import string
 
 import pytest
-from benchmarks.contradictions import Pair, domains
+from benchmarks.contradictions import Pair, domains, figures, memories, named
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.contradictions.judgement import clash, judged
+from clew.memory.contradictions.judgement import clash, judge, judged
 from clew.memory.contradictions.nearness import nearness
 from clew.memory.contradictions.word_groups import vocabulary
 from tests.memory.conftest import Memory
@@ -54,7 +54,8 @@ AGREEING = [
     ("Severity one means that customers are affected.", "Severity two means that a workaround exists."),
     ("Crash dumps are deleted after a week.", "We do not hold crash dumps for longer than seven days."),
     ("The retry limit of the importer is 3.", "The retry limit of the mailer is 10."),
-    ("You can log in with a PIN instead of a fingerprint.", "A fingerprint is enough to log in."),
+    ("Sessions live in Redis", "Sessions live in Redis 7"),
+    ("Dogs are allowed in the hotel restaurant", "Small dogs are allowed in the hotel restaurant"),
 ]
 
 
@@ -93,16 +94,24 @@ def test_contradictions_in_other_words_are_found(first: str, second: str) -> Non
 
 @pytest.mark.parametrize(("first", "second"), AGREEING)
 def test_what_agrees_or_is_about_something_else_is_left_alone(first: str, second: str) -> None:
-    assert judged(first, second) is None
+    assert clash(first, second) is None
 
 
-def test_domains_that_nothing_was_learned_from_are_judged_well_enough() -> None:
+@pytest.mark.parametrize(
+    ("name", "precision", "recall"), [("domains_held", 0.93, 0.6), ("plain2", 0.9, 0.85), ("plain4", 0.93, 0.7)]
+)
+def test_what_nothing_was_learned_from_is_judged_well_enough(name: str, precision: float, recall: float) -> None:
     """What was measured less some room; the docs have the figures."""
-    held = [pair for _, pair in domains("domains_held")]
-    said = [(pair[0] == "C", clash(pair[1], pair[2]) is not None) for pair in held]
-    hits = sum(real and found for real, found in said)
-    assert hits / sum(found for _, found in said) >= 0.9
-    assert hits / sum(real for real, _ in said) >= 0.3
+    pairs = [pair for _, pair in domains(name)] if name == "domains_held" else named(name)
+    found = figures(pairs)
+    assert found["precision"] >= precision and found["recall"] >= recall
+
+
+def test_hardly_a_neighbour_in_a_projects_memory_is_taken_for_a_contradiction() -> None:
+    """By a writer that nothing was learned from: 240 records of three projects that hold together."""
+    near = [pair for memory in memories()["p08"] for pair in memory.neighbours()]
+    found = judge([(one, other) for _, one, other in near])
+    assert sum(item is not None and item.sure for item in found) <= 0.01 * len(near)
 
 
 def test_words_are_as_near_as_their_meanings() -> None:

@@ -103,7 +103,7 @@ def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) ->
 
 
 DOGS, NO_DOGS = "Dogs are allowed in the hotel restaurant", "Dogs are not allowed in the hotel restaurant"
-ONCE = "The hotel restaurant was closed to dogs in 2023"
+SMALL = "Small dogs are allowed in the hotel restaurant"
 
 
 def test_the_author_says_that_both_hold(agent: Caller) -> None:
@@ -120,27 +120,27 @@ def test_the_author_says_that_both_hold(agent: Caller) -> None:
 
 
 def test_beside_a_sure_contradiction_doubtful_ones_are_not_told(agent: Caller) -> None:
-    agent("remember", text=ONCE, kind="fact")
+    agent("remember", text=SMALL, kind="fact")
     new = {"text": DOGS, "kind": "rule"}
     assert any(line.startswith("may contradict F-1") for line in agent.lines("remember", **new))
     agent("retract", id="R-1", why="To be said again")
-    agent("remember", text=NO_DOGS, kind="rule")
+    agent("remember", text=NO_DOGS, kind="rule", beside=["F-1"])
     answer = agent.answer("remember", **new)
     assert "contradicts R-2" in answer.text and "may contradict" not in answer.text
     assert [item["id"] for item in answer.envelope["result"]["may_contradict"]] == ["F-1"], "the whole answer has both"
 
 
 def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(clew: Clew, agent: Caller) -> None:
-    past = agent("remember", text=ONCE, kind="fact")["id"]
+    small = agent("remember", text=SMALL, kind="fact")["id"]
     rule = {"text": DOGS, "kind": "rule"}
     kept = agent("remember", **rule)["id"]
-    said = connected(clew, "codex", "two")("remember", **rule, beside=[past])
+    said = connected(clew, "codex", "two")("remember", **rule, beside=[small])
     assert (said["id"], said["written"]) == (kept, False) and "settled" not in said
-    assert agent("open", id=kept)["record"]["may_contradict"][0]["id"] == past
-    assert agent.lines("remember", **rule, beside=past) == [
-        f"{kept} rule says this already: that it holds beside {past} is kept now"
+    assert agent("open", id=kept)["record"]["may_contradict"][0]["id"] == small
+    assert agent.lines("remember", **rule, beside=small) == [
+        f"{kept} rule says this already: that it holds beside {small} is kept now"
     ]
-    assert "may_contradict" not in agent("open", id=past).get("record", {})
+    assert "may_contradict" not in agent("open", id=small).get("record", {})
 
 
 def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:

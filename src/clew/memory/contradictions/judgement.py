@@ -232,7 +232,8 @@ def _verdict(both: Pair, read: float | None) -> Clash | None:
     if probability < bounds.may:
         return None
     kind, reason = _reason(both, seen)
-    sure = probability >= (bounds.ruled if both.rule else bounds.sure) and _of_one_time(both)
+    certain = probability >= (bounds.ruled if both.rule else bounds.sure)
+    sure = certain and _of_one_time(both) and not _is_extended(both)
     return Clash(kind, reason, round(probability, 2), sure)
 
 
@@ -240,6 +241,16 @@ def _of_one_time(both: Pair) -> bool:
     """Whether both tell of now, or both of a time that is over."""
     a, b = both.a, both.b
     return a.past == b.past and is_dated(a.words) == is_dated(b.words)
+
+
+def _is_extended(both: Pair) -> bool:
+    """Whether one says what the other does with words added that deny and exclude nothing, which mostly is a detail:
+    `Sessions live in Redis`, `Sessions live in Redis 7`."""
+    shorter, longer = sorted((both.a, both.b), key=lambda side: len(side.words))
+    if both.rule is not None or len(shorter.denials) != len(longer.denials) or shorter.only != longer.only:
+        return False
+    rest = iter(longer.words)
+    return all(word in rest for word in shorter.words if word.isalnum())
 
 
 def _reason(both: Pair, seen: dict[str, float]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ process gives the same answer, in either order.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -39,6 +40,7 @@ READ = ("meaning", "read together, one excludes the other")
 """The kind and the reason where the words show no difference that could be named."""
 MOST_TOPIC = 6
 """Words of a topic that is a key; a longer one is a sentence without a known verb, and nothing shares it."""
+_WORD = re.compile(r"\w+")
 NAMEABLE = 0.3
 """Least strength of a difference that is given as the reason."""
 
@@ -116,7 +118,9 @@ def beside(one: str, other: str) -> Pair:
 def comparable(one: str, other: str) -> bool:
     """Whether two statements say different things of what may be the same."""
     a, b = sentence(one), sentence(other)
-    return a.plain != b.plain and not a.other_instance(b)
+    # By letters too: `PINs` is read as an abbreviation and its plural, `pins` as a word.
+    is_same = a.plain == b.plain or _WORD.findall(one.casefold()) == _WORD.findall(other.casefold())
+    return not is_same and not a.other_instance(b)
 
 
 def suspicion(one: str, other: str) -> float:

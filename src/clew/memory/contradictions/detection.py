@@ -43,9 +43,11 @@ CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
 NEAREST = 8
 """Of these the ones that a new record is read beside: reading a pair takes some milliseconds."""
-FEW, MOST_WEIGHED, MOST_READ = 10, 5_000, 200
-"""Where more records than this come in at once, so many pairs of them are compared by all their words, and so many read
-at the most."""
+FEW, MOST_WEIGHED = 10, 5_000
+"""Where more records than this come in at once, so many pairs of them are compared by all their words."""
+MOST_READ, LARGE, MOST_READ_OF_LARGE = 200, 500, 4
+"""Pairs of them that are read at the most, and how many where more than `LARGE` records come in at once: a folder of
+10,000 decisions comes in as ten times 1,000, and reading takes longer than all the rest."""
 SUSPICIOUS = -4.0
 """Logarithm of the odds by words from which a pair is read where there are many."""
 MOST_CHARS = 4_000
@@ -82,10 +84,9 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
     sayings = {id: _saying(assertion) for id, assertion in assertions.items()}
     _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    many = len(live) > FEW
     most = NEAREST if len(live) <= MOST_WEIGHED // NEAREST else CANDIDATES
     pairs = _pairs(ctx, {id: assertions[id] for id in live}, [sayings[id] for id in live], most)
-    for found in _conflicts(list(pairs), many):
+    for found in _conflicts(list(pairs), len(live)):
         _keep(ctx, found, entries)
 
 
@@ -205,25 +206,26 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
-def _conflicts(pairs: list[tuple[Assertion, Assertion]], many: bool = False) -> list[Found]:
+def _conflicts(pairs: list[tuple[Assertion, Assertion]], records: int = 1) -> list[Found]:
     """What contradicts for sure, in the order of the pairs. Reading a pair takes milliseconds: of many records only
     those pairs are read that are suspicious by their words, and the most suspicious ones first."""
+    many = records > FEW
     met = [pair for pair in pairs if _scopes_meet(pair[0].scope, pair[1].scope)]
     exact = {at: item for at, pair in enumerate(met) if (item := _exact_conflict(*pair)) is not None}
     plain = [at for at in range(len(met)) if at not in exact]
     if many:
-        plain = _suspects(met, plain)
+        plain = _suspects(met, plain, MOST_READ_OF_LARGE if records > LARGE else MOST_READ)
     said = zip(plain, judge([(met[at][0].statement, met[at][1].statement) for at in plain]), strict=True)
     found = exact | {at: _plain_conflict(met[at], clash) for at, clash in said if clash is not None and clash.sure}
     return [found[at] for at, (one, other) in enumerate(met) if at in found and not _is_settled(one.block, other.block)]
 
 
-def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int]) -> list[int]:
+def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int], most: int) -> list[int]:
     """The pairs that are most suspicious by their words; of very many only those are looked at that are close."""
     if len(chosen) > MOST_WEIGHED:
         chosen = [at for at in chosen if closely(pairs[at][0].statement, pairs[at][1].statement)]
     scored = sorted((-suspicion(pairs[at][0].statement, pairs[at][1].statement), at) for at in chosen)
-    return [at for score, at in scored[:MOST_READ] if -score >= SUSPICIOUS]
+    return [at for score, at in scored[:most] if -score >= SUSPICIOUS]
 
 
 def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:

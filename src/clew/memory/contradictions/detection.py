@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.judgement import closely, forms_of, judge, sharpness, suspicion, words_of
+from clew.memory.contradictions.judgement import (
+    closely,
+    forms_of,
+    judge,
+    judge_by_words,
+    sharpness,
+    suspicion,
+    words_of,
+)
 from clew.memory.contradictions.names import REJECTED, Naming, lookup_words
 from clew.memory.contradictions.signatures import Signature, conflict, signatures
 from clew.memory.contradictions.statements import Clash
@@ -45,9 +53,10 @@ NEAREST = 8
 """Of these the ones that a new record is read beside: reading a pair takes some milliseconds."""
 FEW, MOST_WEIGHED = 10, 5_000
 """Where more records than this come in at once, so many pairs of them are compared by all their words."""
-MOST_READ, LARGE, MOST_READ_OF_LARGE = 200, 500, 4
-"""Pairs of them that are read at the most, and how many where more than `LARGE` records come in at once: a folder of
-10,000 decisions comes in as ten times 1,000, and reading takes longer than all the rest."""
+MOST_READ, LARGE = 200, 500
+"""Pairs of them that the model reads at the most. Where more than `LARGE` records come in at once, it reads none and
+the observations judge alone: a folder of 10,000 decisions comes in as ten times 1,000, and reading would take longer
+than all the rest."""
 SUSPICIOUS = -4.0
 """Logarithm of the odds by words from which a pair is read where there are many."""
 MOST_CHARS = 4_000
@@ -207,25 +216,25 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
 
 
 def _conflicts(pairs: list[tuple[Assertion, Assertion]], records: int = 1) -> list[Found]:
-    """What contradicts for sure, in the order of the pairs. Reading a pair takes milliseconds: of many records only
-    those pairs are read that are suspicious by their words, and the most suspicious ones first."""
-    many = records > FEW
+    """What contradicts for sure among so many new records, in the order of the pairs."""
     met = [pair for pair in pairs if _scopes_meet(pair[0].scope, pair[1].scope)]
     exact = {at: item for at, pair in enumerate(met) if (item := _exact_conflict(*pair)) is not None}
     plain = [at for at in range(len(met)) if at not in exact]
-    if many:
-        plain = _suspects(met, plain, MOST_READ_OF_LARGE if records > LARGE else MOST_READ)
-    said = zip(plain, judge([(met[at][0].statement, met[at][1].statement) for at in plain]), strict=True)
+    if FEW < records <= LARGE:
+        plain = _suspects(met, plain)
+    judging = judge_by_words if records > LARGE else judge
+    said = zip(plain, judging([(met[at][0].statement, met[at][1].statement) for at in plain]), strict=True)
     found = exact | {at: _plain_conflict(met[at], clash) for at, clash in said if clash is not None and clash.sure}
     return [found[at] for at, (one, other) in enumerate(met) if at in found and not _is_settled(one.block, other.block)]
 
 
-def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int], most: int) -> list[int]:
-    """The pairs that are most suspicious by their words; of very many only those are looked at that are close."""
+def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int]) -> list[int]:
+    """The pairs that are most suspicious by their words, because reading one takes milliseconds; of very many only
+    those are looked at that are close."""
     if len(chosen) > MOST_WEIGHED:
         chosen = [at for at in chosen if closely(pairs[at][0].statement, pairs[at][1].statement)]
     scored = sorted((-suspicion(pairs[at][0].statement, pairs[at][1].statement), at) for at in chosen)
-    return [at for score, at in scored[:most] if -score >= SUSPICIOUS]
+    return [at for score, at in scored[:MOST_READ] if -score >= SUSPICIOUS]
 
 
 def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:

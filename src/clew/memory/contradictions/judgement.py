@@ -21,7 +21,7 @@ from clew.memory.contradictions.clauses import other_doers
 from clew.memory.contradictions.differences import conflicting, opposed, replaced
 from clew.memory.contradictions.meanings import Alignment, align
 from clew.memory.contradictions.observations import features, slot_fillers
-from clew.memory.contradictions.sentences import Sentence, sentence
+from clew.memory.contradictions.sentences import Sentence, apart_on, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
 from clew.memory.contradictions.tenses import is_dated
 from clew.memory.contradictions.word_groups import vocabulary
@@ -187,6 +187,31 @@ def judge(pairs: Sequence[tuple[str, str]]) -> list[Clash | None]:
     found = _read(new) if new else {}
     _verdicts.keep(found)
     return [found[pair] if pair in found else _verdicts.get(pair) for pair in ordered]
+
+
+def judge_by_words(pairs: Sequence[tuple[str, str]]) -> list[Clash | None]:
+    """The same by the observations alone, for pairs that are close in words: some fifty times as fast, and less often
+    right."""
+    ordered = [(min(pair), max(pair)) for pair in pairs]
+    return [_verdict(beside(*pair), None) if _is_worth_a_look(*pair) else None for pair in ordered]
+
+
+def _is_worth_a_look(one: str, other: str) -> bool:
+    """Whether two statements are close and differ in something by which words alone can show a contradiction. Most
+    pairs of a large folder do not, and looking takes time."""
+    if not (closely(one, other) and comparable(one, other)):
+        return False
+    a, b = sentence(one), sentence(other)
+    return (
+        bool(a.denials or b.denials)
+        or a.only != b.only
+        or a.universal != b.universal
+        or (a.ranked is not None and b.ranked is not None)
+        or bool(a.amounts and b.amounts)
+        or a.contrast.excludes(b.contrast)
+        or ruled(one, other) is not None
+        or bool(apart_on(a.scales, b.scales))
+    )
 
 
 def _read(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Clash | None]:

@@ -58,7 +58,7 @@ def by_files(statements: list[str]) -> Found:
     with memory() as made:
         (made.folder / "decisions").mkdir(parents=True)
         (made.folder / "decisions" / "DECISIONS.md").write_text("\n".join(blocks), encoding="utf-8")
-        found = made.call("list_contradictions").get("resolutions", [])
+        found = made.call("list_contradictions", limit=1000).get("resolutions", [])
     return {frozenset(int(item[side][2:]) for side in ("block_a", "block_b")) for item in found}
 
 
@@ -87,9 +87,10 @@ def rates(found: Found, real: Found) -> dict[str, float | int]:
 
 def main(quick: bool = False) -> None:
     report = Report("contradicting_stores", "Contradictions among all records of a memory")
-    sets: dict[str, list[Pair]] = {"plain": named("plain"), "plain2": named("plain2"), "fresh2": named("fresh2")}
+    sets: dict[str, list[Pair]] = {name: named(name) for name in ("plain5", "plain6", "fresh2")}
     if not quick:
-        sets |= {"notes": named("notes"), "domains_held": [pair for _, pair in domains("domains_held")]}
+        sets |= {name: named(name) for name in ("plain", "plain2", "plain4", "notes")}
+        sets["domains_held"] = [pair for _, pair in domains("domains_held")]
     for name, rows in sets.items():
         texts = list(dict.fromkeys(text for row in rows for text in row[1:]))
         at = {text: number for number, text in enumerate(texts)}

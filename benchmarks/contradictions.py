@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +39,10 @@ PAIRS = HERE / "statements.tsv"
 LEARNED = ("develop", "fresh", "stranger", "stranger3")
 FREE = frozenset({"stranger", "stranger3"})
 """Of the sets learned from, those whose pairs are paraphrases."""
-UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "plain", "notes", "plain2", "plain3", "plain4")
-WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08"})
+PLAIN = tuple(f"plain{number}" for number in ("", 2, 3, 4, 5, 6))
+"""Pairs in plain wording by testers who knew nothing of the mechanism."""
+UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "notes", *PLAIN)
+WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08", "q07"})
 """The writers whose pairs the model never saw: by them it is weighed."""
 NEIGHBOURS = 12
 """Records of a memory that each is put beside."""
@@ -101,18 +104,17 @@ def read_groups(path: Path) -> list[Group]:
     """Groups stand apart by empty lines; a line is a mark, a blank and a statement."""
     found = []
     for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
-        lines = [line.partition(" ")[::2] for line in part.splitlines()]
-        by = {mark: tuple(text for known, text in lines if known == mark) for mark in "BECN"}
-        found.append(Group(by["B"][0], by["E"], by["C"], by["N"]))
+        (_, base), *lines = (line.partition(" ")[::2] for line in part.splitlines())
+        found.append(group_of(base, lines))
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Records of one project that hold together, and statements that contradict one of them each."""
+    """Records of one project that hold together, and groups of statements about some of them."""
 
     records: tuple[str, ...]
-    against: tuple[tuple[str, str], ...]
+    groups: tuple[Group, ...]
 
     def neighbours(self) -> list[Pair]:
         """Each record with those that share most words with it. None of them contradicts it."""
@@ -125,7 +127,7 @@ class Memory:
         return list(found.values())
 
     def marked(self) -> list[Pair]:
-        return self.neighbours() + [["C", *pair] for pair in self.against]
+        return self.neighbours() + [pair for group in self.groups for pair in group.marked()]
 
 
 def memories() -> dict[str, list[Memory]]:
@@ -134,14 +136,23 @@ def memories() -> dict[str, list[Memory]]:
 
 
 def read_memories(path: Path) -> list[Memory]:
-    """Memories stand apart by empty lines; a line is a record (R), or contradicts the record above it (C)."""
+    """Memories stand apart by empty lines; a line is a record (R), or a statement about the record above it: it says
+    the same (E), contradicts it (C), or can stand beside it (N)."""
     found = []
     for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
-        lines = [line.partition(" ")[::2] for line in part.splitlines()]
-        pairs = itertools.pairwise(lines)
-        against = [(before[1], text) for before, (mark, text) in pairs if mark == "C"]
-        found.append(Memory(tuple(text for mark, text in lines if mark == "R"), tuple(against)))
+        about: dict[str, list[tuple[str, str]]] = {}
+        for mark, _, text in (line.partition(" ") for line in part.splitlines()):
+            if mark == "R":
+                record = about.setdefault(text, [])
+            else:
+                record.append((mark, text))
+        found.append(Memory(tuple(about), tuple(group_of(base, lines) for base, lines in about.items() if lines)))
     return found
+
+
+def group_of(base: str, lines: Sequence[tuple[str, str]]) -> Group:
+    by = {mark: tuple(text for known, text in lines if known == mark) for mark in "ECN"}
+    return Group(base, by["E"], by["C"], by["N"])
 
 
 def learned() -> dict[str, list[Pair]]:

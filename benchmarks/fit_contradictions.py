@@ -54,9 +54,9 @@ ALONE = Bounds(may=0.42, sure=0.725, ruled=0.6)
 """From `sure` on, or `ruled` where a rule fires, 0.93 of the pairs in domains left out are real: what is sure keeps a
 record from being kept."""
 TOGETHER = Bounds(may=0.42, sure=0.62, ruled=0.56)
-WEIGHT_OF = {"w": 1.0, "n": 0.5, "g": 0.3, "p": 0.3}
+WEIGHT_OF = {"w": 1.0, "n": 0.5, "g": 0.3, "p": 0.3, "q": 0.3}
 """What a pair counts by its origin: neighbours (n) were chosen for being hard, pairs of a group (g) or of a project's
-memory (p) are much alike."""
+memory (p, q) are much alike."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ tells them apart. The model learns all three, of which Clew uses the first: what
 does not mistake for a contradiction.
 Of what neither contradicts nor agrees there is far more in a memory than in any set of pairs: without more of it, one
 in seventeen neighbours in a project's memory was taken for a contradiction. So memories of invented projects were
-written whose records hold together, and neighbours among them are learned as apart; so are, with little weight,
+written whose records hold together, and neighbours among them are learned as apart; so are statements that have
+nothing to do with each other, which the model otherwise never meets and takes for anything, and, with little weight,
 statements of one writer that are near in meaning and stand in different groups, at which nobody looked.
 The work lies in `build/pair_model`. What is measured on (`contradictions.UNSEEN`) is never looked at here, nor are the
 writers by whom the model is weighed (`contradictions.WEIGHING`).
@@ -34,14 +35,20 @@ from typing import Any, NamedTuple
 PLACE = Path("build/pair_model")
 NEIGHBOURS, LEAST_NEAR = 4, 0.35
 """Statements of other groups that each is put beside, and the least cosine of the two."""
-PASSES, RATE, BATCH = 4, 1.5e-4, 32
+STRANGERS, AMONG = 260, 30
+"""Pairs of two kinds that are drawn from each writer: any two statements of different groups, and of so many the one
+that shares most words."""
+PASSES, RATE, BATCH = 8, 1.2e-4, 32
 LEVEL = 0.35
 """Share of the steps at the full rate; after it the rate goes down to nought."""
+SHARES = {"pairs": 0.2, "groups": 0.25, "neighbours": 0.25}
+"""Of what the model that ships has learned already, so much comes again in each pass; all where a new one begins."""
 DECAY = 0.9
 """A layer learns so much slower than the one above it: what is far below was learned from far more text."""
 SMOOTHED = 0.04
 """Of each label: a few are wrong, and nothing is certain."""
 NEAR_SHARE, NEAR_WEIGHT = 0.08, 0.5
+"""Neighbours at which nobody looked, beside the others, and what each counts."""
 PAIR_KINDS = {"C": 0, "E": 1, "N": 2}
 """Rows of the model's head. What is only known not to contradict (R) is learned as either of the last two."""
 EITHER = 3
@@ -57,7 +64,7 @@ class Row(NamedTuple):
 
 def dump() -> None:
     """What may be learned from, and the neighbours among it. Runs with Clew, not with torch."""
-    from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories
+    from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories, weighing
     from clew.recall.models import installed_model, load
 
     def near(found: list[Group]) -> list[tuple[str, str]]:
@@ -78,10 +85,14 @@ def dump() -> None:
     model = load(files)
     written = {name: found for name, found in groups().items() if name not in WEIGHING}
     kept = [memory for name, found in memories().items() if name not in WEIGHING for memory in found]
+    apart = [pair for found in written.values() for pair in strangers([statements(group) for group in found])]
+    apart += [pair for memory in kept for pair in strangers([(text,) for text in memory.records])]
     held: dict[str, list[Any]] = {
         "pairs": [row for rows in learned().values() for row in rows],
-        "memories": [pair for memory in kept for pair in memory.marked()],
+        "neighbours": [pair for memory in kept for pair in memory.neighbours()] + apart,
+        "memories": [group.marked() for memory in kept for group in memory.groups],
         "groups": [group.marked() for found in written.values() for group in found],
+        "weighing": [row for rows in weighing().values() for row in random.Random(1).sample(rows, min(400, len(rows)))],
         "near": [pair for found in written.values() for pair in near(found)],
     }
     PLACE.mkdir(parents=True, exist_ok=True)
@@ -89,13 +100,31 @@ def dump() -> None:
     print(", ".join(f"{len(rows)} {name}" for name, rows in held.items()))
 
 
-def rows_of_a_pass(held: dict[str, Any]) -> list[Row]:
-    """Every labelled pair, and some of the neighbours. In other words (not the base) a group has most of its pairs,
-    which are much alike, so only some of those are taken."""
-    rows = [Row(one, other, PAIR_KINDS.get(label, EITHER), 1.0) for label, one, other in held["pairs"]]
-    rows = [row if row.kind == PAIR_KINDS["C"] else row._replace(kind=EITHER) for row in rows]
-    rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for mark, one, other in held["memories"]]
-    for group in held["groups"]:
+def strangers(groups: list[tuple[str, ...]]) -> list[list[str]]:
+    """Statements of one writer that have nothing to do with each other."""
+
+    def words(text: str) -> set[str]:
+        return set(text.lower().split())
+
+    chance, found = random.Random(1), []
+    for _ in range(min(STRANGERS, len(groups))):
+        one, *others = (chance.choice(group) for group in chance.sample(groups, min(AMONG, len(groups))))
+        nearest = max(others, key=lambda text: len(words(one) & words(text)) / math.sqrt(len(words(text))))
+        found += [["N", one, others[0]], ["N", one, nearest]]
+    return found
+
+
+def rows_of_a_pass(held: dict[str, Any], anew: bool) -> list[Row]:
+    """What is learned from in one pass: all of what was written about the records of memories, and of the rest all or
+    some. In other words (not the base) a group has most of its pairs, which are much alike, so of those some are
+    taken."""
+
+    def some(name: str) -> list[Any]:
+        return held[name] if anew else random.sample(held[name], int(SHARES[name] * len(held[name])))
+
+    rows = [Row(one, other, PAIR_KINDS["C"] if label == "C" else EITHER, 1.0) for label, one, other in some("pairs")]
+    rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for mark, one, other in some("neighbours")]
+    for group in [*held["memories"], *some("groups")]:
         base = group[0][1]
         rows += [Row(one, other, PAIR_KINDS[mark], 1.0) for mark, one, other in group if one == base]
         rephrased = [pair for pair in group if pair[1] != base]
@@ -107,15 +136,18 @@ def rows_of_a_pass(held: dict[str, Any]) -> list[Row]:
     return rows + [Row(one, other, PAIR_KINDS["N"], NEAR_WEIGHT) for one, other in near]
 
 
-def judge_of(folder: str, state: Path | None = None) -> tuple[Any, Any]:
-    """The model with three numbers at its end, and its tokenizer."""
+def judge_of(folder: str, state: Path | None = None, anew: bool = False) -> tuple[Any, Any]:
+    """The model with three numbers at its end, and its tokenizer. Only a new one needs the weights in the folder."""
     import torch  # type: ignore[import-not-found]
-    from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found]
+    from transformers import AutoConfig, AutoModel, AutoTokenizer  # type: ignore[import-not-found]
 
     class Judge(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.enc = AutoModel.from_pretrained(folder, add_pooling_layer=False)
+            if anew:
+                self.enc = AutoModel.from_pretrained(folder, add_pooling_layer=False)
+            else:
+                self.enc = AutoModel.from_config(AutoConfig.from_pretrained(folder), add_pooling_layer=False)
             self.head = torch.nn.Linear(self.enc.config.hidden_size, len(PAIR_KINDS))
 
         def forward(self, **given: Any) -> Any:
@@ -129,7 +161,7 @@ def judge_of(folder: str, state: Path | None = None) -> tuple[Any, Any]:
     return model, AutoTokenizer.from_pretrained(folder)
 
 
-def shipped(weights: dict[str, Any]) -> None:
+def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
     """Put the numbers of the model that ships in the place of those that a new one begins with."""
     import torch
 
@@ -147,6 +179,8 @@ def shipped(weights: dict[str, Any]) -> None:
         put(f"{name}.bias", norm.bias)
 
     known, below = pair_model(), "enc.embeddings"
+    for word, row in zip(known.numbers, known.words * known.word_scales[:, None], strict=True):
+        weights[f"{below}.word_embeddings.weight"][vocabulary[word]] = torch.tensor(row)
     put(f"{below}.position_embeddings.weight", known.positions)
     put(f"{below}.token_type_embeddings.weight", known.segments)
     put_norm(f"{below}.LayerNorm", known.embedding_norm)
@@ -211,32 +245,52 @@ def teach(folder: str, anew: bool) -> None:
 
     torch.manual_seed(1)
     random.seed(1)
-    held = json.loads((PLACE / "learned.json").read_text())
-    model, tokenizer = judge_of(folder)
+    model, tokenizer = judge_of(folder, anew=anew)
     if not anew:
         weights = model.state_dict()
-        shipped(weights)
+        shipped(weights, tokenizer.get_vocab())
         model.load_state_dict(weights)
     optimizer = torch.optim.AdamW(parameter_groups(model), weight_decay=0.01)
-    steps = PASSES * math.ceil(len(rows_of_a_pass(held)) / BATCH)
-
-    def pace(at: int) -> float:
-        return min((at + 1) / 300, 1.0, max(0.0, 1 - at / steps) / (1 - LEVEL))
-
-    slope = torch.optim.lr_scheduler.LambdaLR(optimizer, pace)
+    rates = [group["lr"] for group in optimizer.param_groups]
     for number in range(PASSES):
+        # Read again for each pass: what was written since the last one counts too.
+        held = json.loads((PLACE / "learned.json").read_text())
+        rows = rows_of_a_pass(held, anew)
         model.train()
         began, losses = time.time(), []
-        for batch in batches(rows_of_a_pass(held)):
+        for at, batch in enumerate(batches(rows)):
+            done = (number + at * BATCH / len(rows)) / PASSES
+            pace = min((done * PASSES + 0.01) / 0.2, 1.0, (1 - done) / (1 - LEVEL))
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * pace
             loss = loss_of(model, tokenizer, batch)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            slope.step()
             optimizer.zero_grad()
             losses.append(float(loss.detach()))
-        print(f"pass {number + 1}: loss {sum(losses) / len(losses):.3f}, {time.time() - began:.0f} s", flush=True)
+        ranked = ranking(model, tokenizer, held["weighing"])
+        told = f"pass {number + 1}: {len(rows)} pairs, loss {sum(losses) / len(losses):.3f}, ranking {ranked:.3f}"
+        print(f"{told}, {time.time() - began:.0f} s", flush=True)
         torch.save(model.state_dict(), PLACE / "model.pt")
+
+
+def ranking(model: Any, tokenizer: Any, pairs: list[Any]) -> float:
+    """How often a contradiction ranks above another pair, among those that the model never learned from."""
+    import torch
+
+    model.eval()
+    odds = []
+    for start in range(0, len(pairs), BATCH):
+        firsts, seconds = ([pair[at] for pair in pairs[start : start + BATCH]] for at in (1, 2))
+        given = tokenizer(firsts, seconds, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            scores = model(**given).float()
+        odds += (scores[:, 0] - torch.logsumexp(scores[:, 1:], 1)).tolist()
+    ranks = {at: rank for rank, at in enumerate(sorted(range(len(odds)), key=odds.__getitem__))}
+    real = [at for at, pair in enumerate(pairs) if pair[0] == "C"]
+    below = sum(ranks[at] for at in real) - len(real) * (len(real) - 1) / 2
+    return below / (len(real) * (len(pairs) - len(real)))
 
 
 class File:

@@ -166,3 +166,103 @@ def test_a_caller_over_mcp_is_confined_to_the_data_directory(clew: Clew, folder:
     assert remote.error("import_thoughtbox", path="nothing")["code"] == "NOT_FOUND"
     remote.think("kept")
     assert remote("export_thoughtbox", path="mine")["valid"]
+
+
+WAYS = "99999999-9999-4999-8999-999999999999"
+
+
+def lay_out(base: Path) -> Path:
+    """A session as Thoughtbox writes it, with everything that Clew names, counts or reads differently."""
+    folder = base / "projects" / "_default" / "sessions" / "2025-12" / WAYS
+    critique = {"text": "hm", "model": "m", "timestamp": "2025-12-07T10:00:01.000Z"}
+    first, second = f"{WAYS}:1", f"{WAYS}:2"
+    main = [
+        sample.node(WAYS, 1, "S1|Q|which way?", 1, critique=critique, isRevision=False, agentName="Z"),
+        sample.node(WAYS, 2, "S2|H|S1|the short one", 2, prev=first, revisesThought=0, branchId=""),
+        sample.node(WAYS, -4, "before all", 3, prev=second),
+        sample.node(WAYS, 3, "of nobody", 9, isRevision=True, revisesThought=77, revises=f"{WAYS}:77", prev=second),
+    ]
+    main[0] |= {"contentHash": "abc"}
+    fork: dict[str, Any] = {"branchFromThought": 2, "origin": second, "prev": second}
+    ways = {"OptionB": 4, "Option_A": 5, "Weird ID": 6}
+    for name, at in ways.items():
+        old = f"{WAYS}:{name}:2"
+        again = sample.node(WAYS, 3, "again", at, branch=name, isRevision=True, revisesThought=2, revises=old, **fork)
+        sample.write(folder / "branches" / name / "003.json", again)
+    for name, item in zip(("001", "002", "0-4", "003"), main, strict=True):
+        sample.write(folder / f"{name}.json", item)
+    listed = {name: ["003.json"] for name in ways}
+    sample.manifest(folder, WAYS, "Ways", ["001.json", "002.json", "0-4.json", "003.json"], listed, runs=[{"id": "r"}])
+    return folder
+
+
+def contents(place: Path) -> dict[str, Any]:
+    return {str(path.relative_to(place)): json.loads(path.read_text()) for path in place.rglob("*.json")}
+
+
+def test_what_came_from_a_directory_goes_back_as_it_came(local: Thinker, tmp_path: Path) -> None:
+    """Names of branches, ids, numbers, pointers and fields: after JSON is read, every file is the same."""
+    lay_out(tmp_path / "theirs")
+    local("import_thoughtbox", path=str(tmp_path / "theirs"))
+    local("export_thoughtbox", path=str(tmp_path / "ours"))
+    assert contents(tmp_path / "ours") == contents(tmp_path / "theirs")
+
+
+def test_what_was_done_since_is_written_beside_what_came(local: Thinker, tmp_path: Path) -> None:
+    folder = lay_out(tmp_path / "theirs")
+    before = contents(folder)
+    local("import_thoughtbox", path=str(tmp_path / "theirs"))
+    local.think("on with it", sessionId=WAYS, branchId="optionb")
+    local.think("S4|C|done", sessionId=WAYS, nextThoughtNeeded=False)
+    local("session_update", sessionId=WAYS, title="Chosen")
+    local("export_thoughtbox", path=str(tmp_path / "ours"))
+    after = contents(tmp_path / "ours" / folder.relative_to(tmp_path / "theirs"))
+    assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
+    new = after["branches/OptionB/004.json"]
+    assert (new["id"], new["prev"]) == (f"{WAYS}:OptionB:4", f"{WAYS}:OptionB:3")
+    assert new["branchId"] == new["data"]["branchId"] == "OptionB"
+    assert after["manifest.json"]["branchFiles"]["OptionB"] == ["003.json", "004.json"]
+    assert (after["manifest.json"]["metadata"]["title"], after["manifest.json"]["status"]) == ("Chosen", "completed")
+    again = local("import_thoughtbox", path=str(tmp_path / "ours"), workspace="other")
+    assert (again["added"], again["failed"]) == (9, [])
+
+
+def test_a_revision_on_a_branch_finds_what_came_before_the_fork(local: Thinker, tmp_path: Path) -> None:
+    """Thoughtbox names the branch in `revisesNode` although thought 2 is on the main line."""
+    lay_out(tmp_path / "theirs")
+    report = local("import_thoughtbox", path=str(tmp_path / "theirs"))
+    assert not [text for text in report["problems"] if "option" in text.lower()]
+    found = local("deep_analysis", sessionId=WAYS, analysisType="decision_points")["decisionPoints"]
+    revised = {item["branchId"]: item.get("reference") for item in found if item["type"] == "revision"}
+    assert {name: revised[name] for name in ("optionb", "option-a", "weird-id")} == {
+        "optionb": 2, "option-a": 2, "weird-id": 2
+    }  # fmt: skip
+    assert ["optionb:S3", "S2"] in local("get_structure", sessionId=WAYS)["revisions"]
+    assert "[R:S2]" in local("session_export", sessionId=WAYS, format="cipher")["content"]
+
+
+@pytest.mark.parametrize("name", ["../../out", "a/b", "..", "CON:", "x.", "a\nb", "n" * 300])
+def test_a_branch_name_that_is_no_directory_gets_its_id(local: Thinker, tmp_path: Path, name: str) -> None:
+    local.think("one")
+    session = local.think("aside", branchId="aside", branchFromThought=1)["sessionId"]
+    export = local.exported(session)
+    export["session"]["branchNames"] = {"aside": name}
+    local("session_import", export=export, workspace="other")
+    local("export_thoughtbox", path=str(tmp_path / "ours"), workspace="other")
+    (folder,) = (tmp_path / "ours" / "projects" / "_default" / "sessions").glob(f"*/{session}")
+    assert [path.name for path in (folder / "branches").iterdir()] == ["aside"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_kept_of_a_file_can_lead_elsewhere(local: Thinker, tmp_path: Path) -> None:
+    """An export is text that anybody may write; what it says of files is used only where it can be true."""
+    session = local.think("one")["sessionId"]
+    local.think("two")
+    export = local.exported(session)
+    export["session"]["filed"] = {"manifest": {"thoughtFiles": {"theirs": ["../x"]}, "status": 3}, "metadata": []}
+    export["nodes"][0]["data"]["filed"] = {"data": {"thoughtNumber": "../../x"}, "dataWithout": 7}
+    export["nodes"][1]["data"]["filed"] = {"data": {"thoughtNumber": 1}, "node": 3}
+    local("session_import", export=export, workspace="other")
+    assert local("export_thoughtbox", path=str(tmp_path / "ours"), workspace="other")["valid"]
+    written = contents(tmp_path / "ours")
+    assert sorted(Path(name).name for name in written) == ["001.json", "002.json", "manifest.json"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import CHAIN, CONTROL, SESSION
-from clew.ledger.chains import MAIN, Chain, Point
+from clew.ledger.chains import MAIN, MAX_DEPTH, Chain, Point
 from clew.ledger.cipher import KINDS
 from clew.ledger.inputs import slug
 from clew.ledger.sessions import (
@@ -63,6 +63,8 @@ class Foreign:
     revises: str | None
     origin: str | None
     extra: dict[str, Any] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+    """The node as it was read."""
 
 
 class Chains:
@@ -121,6 +123,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
         extra=sound(extra),
+        source=node,
     )
 
 
@@ -197,6 +200,9 @@ class ImportReport:
     added: int = 0
     already: int = 0
     problems: list[str] = field(default_factory=list)
+    fresh: bool = True
+    written: dict[Point, dict[str, Any]] = field(default_factory=dict)
+    """The nodes that were added, as they were read."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"sessionId": self.session, "added": self.added, "already": self.already, "problems": self.problems}
@@ -210,7 +216,7 @@ def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, 
     # A deleted session is not restored under its old id, which would surprise the one who deleted it.
     existing = _existing(ctx, key, merge, as_copy)
     session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
-    report = ImportReport(session.id)
+    report = ImportReport(session.id, fresh=existing is None)
     nodes = exported.get("nodes") if isinstance(exported.get("nodes"), list) else []
     assert isinstance(nodes, list)
     given = head.get("branchNames")
@@ -282,6 +288,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
     stored = {thought.point: thought.text for thought in every_thought(ctx, session.id)}
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
+    follow_forks(found, by_id)
     places: dict[str, Point] = {}
     chains: dict[str, Chain] = {}
     added: list[Recorded] = []
@@ -302,6 +309,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
         added.append(add(ctx, session, draft, chains.get(node.chain)))
         chains[node.chain] = added[-1].chain
         stored[point] = node.text
+        report.written[point] = node.source
     make_findable(ctx, added)
     report.added += len(added)
 
@@ -321,6 +329,40 @@ def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
             given = node.extra.get("originalNumber", point.number if point else None)
             report.problems.append(f"thought {given}: the number cannot be kept; it is {node.number} now")
         seen.add(Point(node.chain, node.number or 0))
+
+
+def follow_forks(found: list[Foreign], by_id: dict[str, Foreign]) -> None:
+    """Let a revision whose thought is not on its own branch mean the one before the fork, as a live call does.
+
+    Thoughtbox writes the branch into `revisesNode` even where the number is one of the main line.
+    """
+    # Backwards, so that the first fork point of a branch stands in the end.
+    forks = {node.chain: fork.chain for node in reversed(found) if (fork := by_id.get(node.origin or ""))}
+    by_number = {(node.chain, node.id.rpartition(":")[2]): node.id for node in found}
+    for node in found:
+        lost = node.revises is not None and (node.revises not in by_id or node.revises == node.id)
+        if node.chain and lost and _is_neighbour(node.id, node.revises or ""):
+            node.revises = _before_fork(node, forks, by_number) or node.revises
+
+
+def _is_neighbour(id: str, other: str) -> bool:
+    """Whether two node ids differ in nothing but the number, so that they are of the same chain."""
+    return id.rpartition(":")[0] == other.rpartition(":")[0]
+
+
+def _before_fork(node: Foreign, forks: dict[str, str], by_number: dict[tuple[str, str], str]) -> str | None:
+    """The node id of the revised number on the nearest chain that this one forked from."""
+    number, chain = (node.revises or "").rpartition(":")[2], node.chain
+    # Bounded, because a damaged export may hold a circle of forks.
+    for _ in range(MAX_DEPTH):
+        if not chain:
+            return None
+        # A branch of which the fork point is lost began on the main line: Thoughtbox knows no other.
+        chain = forks.get(chain, MAIN)
+        found = by_number.get((chain, number))
+        if found is not None and found != node.id:
+            return found
+    return None
 
 
 def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign]:

@@ -14,7 +14,8 @@ from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import Source, original_directory, read_folder, scan, write_session
+from clew.ledger.exchange.thoughtbox_directory import Source, original_directory, read_folder, scan
+from clew.ledger.exchange.thoughtbox_files import keep_as_it_came, write_session
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import Id, LedgerInput, slug
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
@@ -99,6 +100,7 @@ def _import(ctx: Context, source: Source) -> dict[str, Any]:
     try:
         with ctx.writing() as bound:
             report = import_session(bound, source.exported, merge=True)
+            keep_as_it_came(bound, source, report.written, report.fresh)
     except ClewError as error:
         # A full or locked store would refuse every further session too.
         if error.code.startswith("STORE_"):

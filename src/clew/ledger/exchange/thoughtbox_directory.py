@@ -214,6 +214,8 @@ class Source:
     exported: dict[str, Any]
     integrity: Integrity | None = None
     merged_exports: int = 0
+    manifest: dict[str, Any] | None = None
+    """As it was read, for a session that has a directory of its own under its own id."""
 
 
 @dataclass
@@ -298,7 +300,8 @@ def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project
     if project is not None:
         head["thoughtboxProject"] = project
     exported = {"version": "1.0", "session": head, "nodes": _in_writing_order(folder.nodes)}
-    found.sources[key] = Source(key, place, exported, folder.integrity)
+    own = folder.manifest if folder.manifest.get("id") == key else None
+    found.sources[key] = Source(key, place, exported, folder.integrity, manifest=own)
 
 
 def _head(folder: SessionFolder, key: str) -> dict[str, Any]:
@@ -364,45 +367,3 @@ def _in_writing_order(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return float("inf") if at is None else at, number or float("inf"), place.get(id, float("inf")), id
 
     return sorted(nodes, key=key)
-
-
-_NODE = ("id", "data", "prev", "next", "revisesNode", "branchOrigin", "branchId")
-
-
-def write_session(sessions: Path, exported: dict[str, Any]) -> Path:
-    """Write a session directory. The manifest is written last, so a directory with a manifest is complete."""
-    session = exported["session"]
-    folder = sessions / str(session["partitionPath"]) / str(session["id"])
-    (folder / BRANCHES).mkdir(parents=True, exist_ok=True)
-    main: list[str] = []
-    branches: dict[str, list[str]] = {}
-    for node in exported["nodes"]:
-        name = f"{node['data']['thoughtNumber']:03d}.json"
-        chain = node["branchId"]
-        place = folder / BRANCHES / chain if chain else folder
-        place.mkdir(exist_ok=True)
-        _write(place / name, {key: node[key] for key in _NODE})
-        (branches.setdefault(chain, []) if chain else main).append(name)
-    _write(folder / MANIFEST, _manifest(session, main, branches))
-    return folder
-
-
-def _manifest(session: dict[str, Any], main: list[str], branches: dict[str, list[str]]) -> dict[str, Any]:
-    known = ("title", "description", "tags", "createdAt", "updatedAt")
-    own = {"id", *known, "thoughtCount", "branchCount", "partitionPath", "thoughtboxProject"}
-    metadata = {name: session[name] for name in known if name in session}
-    return {
-        "id": session["id"],
-        "version": "1.0.0",
-        "thoughtFiles": sorted(main, key=file_order),
-        "branchFiles": {chain: sorted(names, key=file_order) for chain, names in branches.items()},
-        "metadata": metadata,
-        **{name: value for name, value in session.items() if name not in own},
-    }
-
-
-def _write(path: Path, value: dict[str, Any]) -> None:
-    # Written beside and renamed, so that a crash leaves no half file under the final name.
-    part = path.with_name(f"{path.name}.tmp")
-    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))
-    part.replace(path)

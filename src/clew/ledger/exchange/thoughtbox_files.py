@@ -1,0 +1,301 @@
+"""The files of a session in a Thoughtbox directory. What came from such a directory goes back as it came.
+
+Clew brings foreign thoughts into its own form: branch ids without capitals, whole numbers, pointers that lead
+somewhere. Where a file said something else, the difference is kept beside the thought or session and undone here.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clew.canonical import Json, canonical
+from clew.ids import CONTROL
+from clew.ledger.chains import MAIN, Point
+from clew.ledger.cipher import read
+from clew.ledger.exchange.imports import sound, sound_number
+from clew.ledger.exchange.session_documents import exported_session, node_json
+from clew.ledger.exchange.thoughtbox_directory import BRANCHES, MANIFEST, Source
+from clew.ledger.sessions import session_named
+from clew.ledger.thought_rows import every_thought
+from clew.registry.context import Context
+
+FILED = "filed"
+"""Where a thought or a session keeps what its file says differently."""
+LONGEST_NAME = 200
+"""Most bytes of a directory's name; file systems take 255."""
+# The marks that Windows allows in no name, and the separators of both systems.
+_NO_NAME = frozenset('<>:"|?*/\\')
+_KNOWN = ("title", "description", "tags", "createdAt", "updatedAt")
+# When somebody looked at a session last is known to the store alone; Thoughtbox writes it nowhere either.
+_STORED_ONLY = frozenset(
+    {"thoughtCount", "branchCount", "partitionPath", "thoughtboxProject", "lastAccessedAt", FILED}
+)  # fmt: skip
+_WRITTEN_ANEW = frozenset({"id", "thoughtFiles", "branchFiles", "branchNames", "metadata"})
+"""Fields of a manifest that follow from what is written beside it."""
+
+
+@dataclass
+class SessionFiles:
+    """A session as files: the nodes, for each its branch directory and name, and what goes into the manifest."""
+
+    session: Json
+    nodes: list[Json]
+    names: dict[str, str] = field(init=False)
+    """The directory of each branch, which is also its id in the files."""
+
+    def __post_init__(self) -> None:
+        self.names = branch_names(self.session, {node["branchId"]: None for node in self.nodes if node["branchId"]})
+
+    @property
+    def came(self) -> Json:
+        found = self.session.get(FILED)
+        return found if isinstance(found, dict) else {}
+
+    def thoughts(self) -> Iterator[tuple[str | None, str, Json]]:
+        """The directory, the file name and the content of each thought."""
+        ids = {node["id"]: self._id(node) for node in self.nodes}
+        used: set[tuple[str | None, str]] = set()
+        for node in self.nodes:
+            chain = self.names.get(node["branchId"] or MAIN)
+            plain = self.plain(node, ids)
+            given = undone(plain, _kept(node))
+            name = file_name(given["data"]["thoughtNumber"])
+            if (chain, name) in used:
+                given, name = plain, file_name(plain["data"]["thoughtNumber"])
+            used.add((chain, name))
+            yield chain, name, given
+
+    def _id(self, node: Json) -> str:
+        kept = _kept(node).get("node", {}).get("id")
+        return kept if isinstance(kept, str) else self.plain_id(node)
+
+    def plain_id(self, node: Json) -> str:
+        chain = self.names.get(node["branchId"] or MAIN)
+        return f"{self.session['id']}:{chain + ':' if chain else ''}{node['data']['thoughtNumber']}"
+
+    def plain(self, node: Json, ids: dict[str, str]) -> Json:
+        """The node with the names that branches have here, as Clew would write it for a session of its own."""
+        chain = self.names.get(node["branchId"] or MAIN)
+        data = {name: value for name, value in node["data"].items() if name != FILED}
+        if chain:
+            data["branchId"] = chain
+        # Read from the text again when it is imported, so it need not stand beside it.
+        if "type" in data and data["type"] == read(data["thought"]).kind:
+            del data["type"]
+        following = [] if self.came.get("next") is False else [ids.get(key, key) for key in node["next"]]
+        pointers = {name: ids.get(node[name], node[name]) for name in ("prev", "revisesNode", "branchOrigin")}
+        prev, revised, origin = pointers.values()
+        return {
+            "id": self.plain_id(node),
+            "data": data,
+            "prev": prev,
+            "next": following,
+            "revisesNode": revised,
+            "branchOrigin": origin,
+            "branchId": chain,
+        }
+
+    def manifest(self, files: dict[str | None, list[str]]) -> Json:
+        labels = self.session.get("branchNames") or {}
+        changed = {self.names[chain]: label for chain, label in labels.items() if self.names.get(chain, label) != label}
+        apart = _STORED_ONLY | _WRITTEN_ANEW | set(_KNOWN)
+        rest = {name: value for name, value in self.session.items() if name not in apart}
+        own = {
+            "id": self.session["id"],
+            "version": "1.0.0",
+            # Sorted as texts, as Thoughtbox does; whoever reads them sorts by number.
+            "thoughtFiles": sorted(files.get(None, [])),
+            "branchFiles": {chain: sorted(names) for chain, names in files.items() if chain},
+            "metadata": {name: self.session[name] for name in _KNOWN if name in self.session},
+            **rest,
+            **({"branchNames": changed} if changed else {}),
+        }
+        metadata = _unchanged(own["metadata"], self.came.get("metadata"))
+        return {**_unchanged(own, self.came.get("manifest")), "metadata": metadata}
+
+
+def branch_names(session: Json, chains: dict[str, None]) -> dict[str, str]:
+    """The names of branches on disk: those they came with, or else their ids.
+
+    Two names that differ only in case would be one directory on some systems, so the second gets its id as well.
+    """
+    labels = session.get("branchNames") or {}
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for chain in chains:
+        name = str(labels.get(chain, chain))
+        if is_directory_name(name) and _folded(name) not in taken:
+            names[chain] = name
+            taken.add(_folded(name))
+    for chain in chains:
+        name, tries = chain, 2
+        while chain not in names and _folded(name) in taken:
+            name, tries = f"{chain[:58]}-{tries}", tries + 1
+        taken.add(_folded(names.setdefault(chain, name)))
+    return names
+
+
+def is_directory_name(name: str) -> bool:
+    """Whether a name is one part of a path on every system, and leads nowhere else."""
+    if not name.strip(". ") or name[-1] in ". " or len(name.encode()) > LONGEST_NAME:
+        return False
+    return not CONTROL.search(name) and not _NO_NAME & set(name)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def file_name(number: float) -> str:
+    """Thoughtbox pads numbers to three places: 001.json, 2.5.json, 0-4.json."""
+    return f"{number}".rjust(3, "0") + ".json"
+
+
+def write_session(sessions: Path, exported: Json) -> Path:
+    """Write a session directory. The manifest is written last, so a directory with a manifest is complete."""
+    session = exported["session"]
+    folder = sessions / str(session["partitionPath"]) / str(session["id"])
+    (folder / BRANCHES).mkdir(parents=True, exist_ok=True)
+    files = SessionFiles(session, exported["nodes"])
+    written: dict[str | None, list[str]] = {}
+    for chain, name, node in files.thoughts():
+        place = folder / BRANCHES / chain if chain else folder
+        place.mkdir(exist_ok=True)
+        _write(place / name, node)
+        written.setdefault(chain, []).append(name)
+    _write(folder / MANIFEST, files.manifest(written))
+    return folder
+
+
+def _write(path: Path, value: Json) -> None:
+    # Written beside and renamed, so that a crash leaves no half file under the final name.
+    part = path.with_name(f"{path.name}.tmp")
+    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+    part.replace(path)
+
+
+def keep_as_it_came(ctx: Context, source: Source, added: dict[Point, Json], fresh: bool) -> None:
+    """After an import, keep what the files said differently from what an export would write."""
+    if source.manifest is None:
+        return
+    session = session_named(ctx, source.id)
+    thoughts = every_thought(ctx, session.id)
+    head = exported_session(ctx, session)
+    nodes = [node_json(thought, {}) for thought in thoughts]
+    files = SessionFiles(head, nodes)
+    about = _session_difference(source, files) if fresh else {}
+    if about:
+        _keep(ctx, "ledger_session", {**session.extra, FILED: about}, id=session.id)
+    ids = {node["id"]: files.plain_id(node) for node in nodes}
+    for thought, node in zip(thoughts, nodes, strict=True):
+        theirs = added.get(thought.point)
+        found = node_difference(files.plain(node, ids), theirs) if theirs is not None else None
+        if found:
+            chain, number = thought.point
+            _keep(ctx, "thought", {**thought.extra, FILED: found}, session=session.id, chain=chain, number=number)
+
+
+def _keep(ctx: Context, table: str, extra: Json, **key: str | int) -> None:
+    where = " AND ".join(f"{name} = ?" for name in key)
+    sql = f"UPDATE {table} SET extra = ? WHERE workspace = ? AND {where}"
+    ctx.tx.run(sql, canonical(extra), ctx.workspace, *key.values())
+
+
+def _session_difference(source: Source, files: SessionFiles) -> Json:
+    theirs, ours = source.manifest or {}, files.manifest({})
+    given = theirs.get("metadata")
+    found = {
+        "manifest": _changes(ours, theirs),
+        "metadata": _changes(ours["metadata"], given) if isinstance(given, dict) else {},
+    }
+    nodes = [node for node in source.exported["nodes"] if _is_filed(node)]
+    # Thoughtbox leaves `next` empty on disk; only then does an export of this session leave it empty too.
+    empty = len(nodes) > 1 and all(node.get("next") == [] for node in nodes)
+    return {**{name: value for name, value in found.items() if value}, **({"next": False} if empty else {})}
+
+
+def _is_filed(node: Json) -> bool:
+    """Whether a node was in a file of its own: only those of exports say by what they were revised."""
+    return "id" in node and "revisionMetadata" not in node
+
+
+def _changes(ours: Json, theirs: Json) -> Json:
+    """For each field that differs what it is here and what it was there, without what is missing."""
+    return {
+        name: {side: values[name] for side, values in (("ours", ours), ("theirs", theirs)) if name in values}
+        for name in {**ours, **theirs}
+        if name not in _WRITTEN_ANEW and not _same(ours, theirs, name)
+    }
+
+
+def _same(ours: Json, theirs: Json, name: str) -> bool:
+    return (name in ours) == (name in theirs) and ours.get(name) == sound(theirs.get(name))
+
+
+def _unchanged(ours: Json, changes: Any) -> Json:
+    """The fields as they came, but for those that have changed since."""
+    shown = dict(ours)
+    for name, change in changes.items() if isinstance(changes, dict) else ():
+        if name in _WRITTEN_ANEW or not isinstance(change, dict):
+            continue
+        if (name in ours, ours.get(name)) != ("ours" in change, change.get("ours")):
+            continue
+        shown.pop(name, None)
+        if "theirs" in change:
+            shown[name] = change["theirs"]
+    return shown
+
+
+def node_difference(ours: Json, theirs: Json) -> Json:
+    """What undoes the difference between a node as it is written here and as it came; nothing if there is none."""
+    data = theirs["data"] if isinstance(theirs.get("data"), dict) else {}
+    branch = theirs.get("branchId") or data.get("branchId") or None
+    # A node of which the branch or the number could not be kept has no place to go back to.
+    if not _is_filed(theirs) or branch != ours["branchId"]:
+        return {}
+    if not _may_be_number(ours["data"]["thoughtNumber"], data.get("thoughtNumber")):
+        return {}
+    parts = {"node": ({**ours, "data": 0, "next": 0}, {**theirs, "data": 0, "next": 0}), "data": (ours["data"], data)}
+    found: Json = {}
+    for part, (here, there) in parts.items():
+        changed = {name: sound(value) for name, value in there.items() if not _same(here, there, name)}
+        gone = [name for name in here if name not in there]
+        found |= ({part: changed} if changed else {}) | ({f"{part}Without": gone} if gone else {})
+    return found
+
+
+def _may_be_number(ours: int, theirs: Any) -> bool:
+    """Only a number that no thought of Clew can have may stand in the place of our own, so that no file is lost."""
+    if theirs == ours and not isinstance(theirs, bool):
+        return True
+    known = isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and abs(theirs) < 1e9
+    return known and sound_number(theirs) is None
+
+
+def _kept(node: Json) -> Json:
+    """What a thought keeps of its file. Anybody may have written an export, so nothing in it is trusted."""
+    found = node["data"].get(FILED)
+    if not isinstance(found, dict):
+        return {}
+    kept: Json = {part: found[part] for part in ("node", "data") if isinstance(found.get(part), dict)}
+    for part in ("nodeWithout", "dataWithout"):
+        names = found.get(part)
+        kept[part] = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    own = node["data"]["thoughtNumber"]
+    number = kept.get("data", {}).get("thoughtNumber", own)
+    return kept if _may_be_number(own, number) and "thoughtNumber" not in kept["dataWithout"] else {}
+
+
+def undone(ours: Json, kept: Json) -> Json:
+    """The node as it came."""
+    if not kept:
+        return ours
+    data = {name: value for name, value in ours["data"].items() if name not in kept["dataWithout"]}
+    node = {name: value for name, value in ours.items() if name not in kept["nodeWithout"]}
+    return {**node, **kept.get("node", {}), "data": {**data, **kept.get("data", {})}}

@@ -129,6 +129,53 @@ def test_the_shell_reads_the_directory_that_the_variable_names(tmp_path: Path) -
     assert json.loads(done.stdout)["result"]["path"] == str(tmp_path / "theirs")
 
 
+def write_projects(place: Path) -> None:
+    """One session in `_default`, one in a project, and one that only an export still holds."""
+    write_original(place)
+    write_original(place, "acme", "Other", "22222222-2222-4222-8222-222222222222")
+    lone = "33333333-3333-4333-8333-333333333333"
+    thought = {"thought": "x", "thoughtNumber": 1, "totalThoughts": 1, "nextThoughtNeeded": True}
+    exported: dict[str, Any] = {"version": "1.0", "session": {"id": lone, "title": "Lone", "tags": []}}
+    exported["nodes"] = [{"id": f"{lone}:1", "data": {**thought, "timestamp": "2026-01-05T10:00:00.000Z"}}]
+    (place / "exports").mkdir()
+    (place / "exports" / f"{lone}-2026.json").write_text(json.dumps(exported))
+
+
+@pytest.mark.parametrize(
+    ("project", "brought", "left"),
+    [
+        ("acme", {"Other"}, {"_default": 2}),
+        ("_default", {"Old", "Lone"}, {"acme": 1}),
+        ("", {"Old", "Lone", "Other"}, {}),
+    ],
+)
+def test_the_variable_names_the_project_that_is_imported(
+    tmp_path: Path, project: str, brought: set[str], left: dict[str, int]
+) -> None:
+    """A client of Thoughtbox sees the sessions of its project; the others are told and come when asked for."""
+    write_projects(tmp_path / "theirs")
+    environ = {"THOUGHTBOX_DATA_DIR": str(tmp_path / "theirs"), "CLEW_HOME": str(tmp_path / "home")}
+    with serving(tmp_path / "home", "thoughtbox", environ={**environ, "THOUGHTBOX_PROJECT": project}) as wire:
+
+        def said(operation: str, /, **args: Any) -> dict[str, Any]:
+            heard = wire.send("thoughtbox_gateway", {"operation": operation, **({"args": args} if args else {})})
+            assert heard.ok, heard.text
+            return dict(json.loads(heard.text))
+
+        def titles() -> set[str]:
+            return {item["title"] for item in said("session", operation="list")["sessions"]} - {"Begun"}
+
+        wire.send("thoughtbox_gateway", {"operation": "start_new", "args": {"sessionTitle": "Begun"}})
+        told = said("import_thoughtbox")
+        assert (titles(), told["otherProjects"]) == (brought, left)
+        state = wire.send("thoughtbox_gateway", {"operation": "get_state"})
+        assert "import_thoughtbox" not in state.text
+        if left:
+            assert "project" in told["warnings"][0] and "*" in told["warnings"][0]
+        said("import_thoughtbox", project="*")
+        assert titles() == {"Old", "Lone", "Other"}
+
+
 def files(place: Path) -> dict[str, str]:
     return {str(path.relative_to(place)): path.read_text() for path in sorted(place.rglob("*")) if path.is_file()}
 

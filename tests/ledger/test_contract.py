@@ -113,7 +113,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "knowledge_read_scratchpad": [{"id": "note"}],
     "knowledge_list_scratchpad": [{}, {"search": "x", "limit": 1, "offset": 0, "max_chars": 5000}],
     "knowledge_delete_scratchpad": [{"id": "note"}],
-    "import_thoughtbox": [{"path": ".", "dryRun": True}],
+    "import_thoughtbox": [{"path": ".", "dryRun": True, "project": "*"}],
     "export_thoughtbox": [{"path": "out", "sessionIds": [S], "project": "acme"}],
 }  # fmt: skip
 

@@ -266,3 +266,23 @@ def test_nothing_kept_of_a_file_can_lead_elsewhere(local: Thinker, tmp_path: Pat
     assert local("export_thoughtbox", path=str(tmp_path / "ours"), workspace="other")["valid"]
     written = contents(tmp_path / "ours")
     assert sorted(Path(name).name for name in written) == ["001.json", "002.json", "manifest.json"]
+
+
+def test_the_graph_goes_back_as_the_file_it_was(local: Thinker, folder: Path, tmp_path: Path) -> None:
+    """Also the lines that no pattern was made from; but not those about a pattern that was deleted here."""
+    graph = "projects/_default/memory/graph.jsonl"
+    first, *others = (folder / graph).read_text().splitlines()
+    (folder / graph).write_text("\n".join([first.replace("holds jobs", "holds\u2028jobs"), *others]))
+    for _ in range(2):
+        local("import_thoughtbox", path=str(folder))
+    assert local("export_thoughtbox", path=str(tmp_path / "ours"))["graphs"] == [graph]
+    lines = (folder / graph).read_text().split("\n")
+    assert (tmp_path / "ours" / graph).read_text().split("\n") == [*lines, ""]
+    assert local("knowledge_stats")["earlierVersions"] == 0
+    local("knowledge_delete_pattern", id="worker-concept")
+    local("export_thoughtbox", path=str(tmp_path / "less"))
+    without = [line for line in lines if '"e3"' not in line]
+    assert (tmp_path / "less" / graph).read_text().split("\n") == [*without, ""]
+    (tmp_path / "less" / graph).write_text("added by another program\n")
+    local("export_thoughtbox", path=str(tmp_path / "less"))
+    assert (tmp_path / "less" / graph).read_text().splitlines()[0] == "added by another program"

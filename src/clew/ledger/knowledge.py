@@ -243,7 +243,9 @@ def knowledge_stats(ctx: Context, args: KnowledgeStats) -> Json:
     """Count what the knowledge zone holds."""
     patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
     notes = int(ctx.tx.value("SELECT count(*) FROM scratchpad WHERE workspace = ?", ctx.workspace))
-    changes = int(ctx.tx.value("SELECT count(*) FROM garden_version WHERE workspace = ?", ctx.workspace))
+    # Beside versions, the table keeps the graphs of Thoughtbox that patterns were made from.
+    sql = "SELECT count(*) FROM garden_version WHERE workspace = ? AND kind IN ('pattern', 'scratchpad')"
+    changes = int(ctx.tx.value(sql, ctx.workspace))
     return {"patterns": patterns, "scratchpad": notes, "earlierVersions": changes}
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
-from clew.ledger.exchange.thoughtbox_directory import original_directory, some_sessions
+from clew.ledger.exchange.thoughtbox_directory import chosen_project, original_directory, some_sessions
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
 from clew.ledger.sessions import (
@@ -253,7 +253,7 @@ def cipher(ctx: Context, args: CipherInput) -> Json:
 def offer_import(ctx: Context) -> None:
     """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
     place = original_directory(ctx.settings.home)
-    waiting = some_sessions(place, LOOKED_AT)
+    waiting = some_sessions(place, LOOKED_AT, chosen_project())
     if not waiting or any(find_session(ctx, id) for id in waiting):
         return
     ctx.warn(

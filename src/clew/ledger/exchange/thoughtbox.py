@@ -1,23 +1,37 @@
-"""import_thoughtbox and export_thoughtbox; the entity graph (`memory/graph.jsonl`) is imported as patterns."""
+"""import_thoughtbox and export_thoughtbox: the sessions and the knowledge of a Thoughtbox directory, both ways."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from pydantic import Field
 
-from clew.errors import ClewError, shorten
+from clew.errors import ClewError, shorten, suggest
 from clew.ids import confined
-from clew.ledger.exchange.imports import import_session, storable, time_ms
+from clew.ledger.exchange.imports import import_session, storable
 from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import Source, original_directory, read_folder, scan
+from clew.ledger.exchange.thoughtbox_directory import (
+    DEFAULT,
+    EVERY,
+    Source,
+    chosen_project,
+    leave_others,
+    original_directory,
+    read_folder,
+    scan,
+)
 from clew.ledger.exchange.thoughtbox_files import keep_as_it_came, write_session
-from clew.ledger.garden import Pattern, find_pattern, write_pattern
-from clew.ledger.inputs import Id, LedgerInput, slug
+from clew.ledger.exchange.thoughtbox_memory import (
+    graph_lines,
+    import_memory,
+    keep_graph,
+    kept_graphs,
+    read_memory,
+    write_graph,
+)
+from clew.ledger.inputs import Id, LedgerInput
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -47,6 +61,14 @@ class ImportThoughtbox(LedgerInput):
         ),
     ] = None
     dry_run: Annotated[bool, Field(description="Only say what would be imported.")] = False
+    project: Annotated[
+        str | None,
+        Field(
+            pattern=rf"^(\{EVERY}|{PROJECT.pattern})$",
+            description=f"Only sessions of this project directory; {EVERY} for all. Default: the one that"
+            " THOUGHTBOX_PROJECT names, else all.",
+        ),
+    ] = None
 
 
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
@@ -58,6 +80,8 @@ def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
             "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."
         )
     found = scan(base)
+    others = leave_others(found, args.project or chosen_project())
+    _tell_others(ctx, args, others)
     reports, problems = [], list(found.problems)
     for place, source in enumerate(found.sources.values()):
         report = _dry_report(source) if args.dry_run else _import(ctx, source)
@@ -74,12 +98,27 @@ def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
         "already": sum(report["already"] for report in reports),
         "failed": [report["sessionId"] for report in reports if report.get("failed")],
         "duplicates": found.duplicates,
+        "otherProjects": others,
         "ignored": found.ignored,
         "patterns": memories,
         "problems": [shorten(text, 300) for text in problems[:SHOWN_PROBLEMS]],
         "problemCount": len(problems),
         "reports": reports,
     }
+
+
+def _tell_others(ctx: Context, args: ImportThoughtbox, others: dict[str, int]) -> None:
+    if not others:
+        return
+    named = ", ".join(f"{project} ({count})" for project, count in others.items())
+    ctx.warn(
+        "OTHER_PROJECTS",
+        f"{sum(others.values())} sessions of other projects were left: {shorten(named, 200)}.",
+        f"Import them with project={EVERY!r}, or one project by its name.",
+    )
+    again = {"path": args.path, "dryRun": args.dry_run or None, "project": EVERY}
+    given = {name: value for name, value in again.items() if value is not None}
+    ctx.suggest(suggest("import_thoughtbox", "Imports the sessions of all projects.", "medium", **given))
 
 
 def _dry_report(source: Source) -> dict[str, Any]:
@@ -114,7 +153,9 @@ def _memory(ctx: Context, path: Path, dry_run: bool) -> dict[str, Any]:
     memory = read_memory(path)
     if dry_run:
         return {"place": str(path), "entities": len(memory.entities), "dropped": memory.dropped}
+    project, text = path.parent.parent.name, storable(path.read_text(encoding="utf-8", errors="replace"))
     with ctx.writing() as bound:
+        keep_graph(bound, project, text)
         return {"place": str(path), **import_memory(bound, memory)}
 
 
@@ -145,9 +186,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
         try:
             folder = write_session(base / "projects" / (args.project or _project(exported)) / "sessions", exported)
         except OSError as problem:
-            raise ClewError(
-                "IO_ERROR", f"{base}: {problem.strerror}", "Choose a directory that can be written."
-            ) from None
+            raise _unwritable(base, problem) from None
         # Read back from disk, so that the report says what was really written.
         checked = read_folder(folder)
         reports.append(
@@ -164,14 +203,35 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
         "sessions": len(reports),
         "thoughts": sum(report["thoughts"] for report in reports),
         "valid": all(report["integrity"]["valid"] for report in reports),
+        # A graph belongs to a project and to no session, so it goes with all of them only.
+        "graphs": [] if args.session_ids else _write_graphs(ctx, base, args.project),
         "reports": reports,
     }
+
+
+def _write_graphs(ctx: Context, base: Path, wanted: str | None) -> list[str]:
+    """Write the graphs that were imported back to their projects, or to the wanted one."""
+    with ctx.reading() as bound:
+        graphs = {project: list(graph_lines(bound, text)) for project, text in kept_graphs(bound).items()}
+    places: dict[str, None] = {}
+    for project, lines in graphs.items():
+        place = base / "projects" / (wanted or (project if PROJECT.fullmatch(project) else DEFAULT))
+        try:
+            write_graph(place / "memory" / "graph.jsonl", lines)
+        except OSError as problem:
+            raise _unwritable(base, problem) from None
+        places[str((place / "memory" / "graph.jsonl").relative_to(base))] = None
+    return list(places)
+
+
+def _unwritable(base: Path, problem: OSError) -> ClewError:
+    return ClewError("IO_ERROR", f"{base}: {problem.strerror}", "Choose a directory that can be written.")
 
 
 def _project(exported: dict[str, Any]) -> str:
     """The project directory that a session was imported from, if its name may be one."""
     known = str(exported["session"].get("thoughtboxProject", ""))
-    return known if PROJECT.fullmatch(known) else "_default"
+    return known if PROJECT.fullmatch(known) else DEFAULT
 
 
 def _all_sessions(ctx: Context) -> list[str]:
@@ -181,96 +241,3 @@ def _all_sessions(ctx: Context) -> list[str]:
         keys += [session.id for session in found.sessions]
         if not found.has_more:
             return keys
-
-
-@dataclass
-class Memory:
-    """The entity graph without duplicates: the first of each name and type, and no dangling observation or relation."""
-
-    entities: dict[str, dict[str, Any]] = field(default_factory=dict)
-    observations: list[dict[str, Any]] = field(default_factory=list)
-    relations: list[dict[str, Any]] = field(default_factory=list)
-    dropped: int = 0
-
-
-def read_memory(path: Path) -> Memory:
-    memory, seen = Memory(), set()
-    rest: list[dict[str, Any]] = []
-    for line in path.read_bytes().splitlines():
-        value = _line(line)
-        if value is None:
-            memory.dropped += bool(line.strip())
-        elif value.get("type") != "entity":
-            rest.append(value)
-        elif (value.get("name"), value.get("entityType")) in seen or not isinstance(value.get("id"), str):
-            memory.dropped += 1
-        else:
-            seen.add((value.get("name"), value.get("entityType")))
-            memory.entities[value["id"]] = value
-    # After all entities: an observation or relation may stand before the entity it refers to.
-    for value in rest:
-        _attach(memory, value)
-    return memory
-
-
-def _line(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _attach(memory: Memory, value: dict[str, Any]) -> None:
-    known = memory.entities
-    if value.get("type") == "observation" and value.get("entity_id") in known:
-        memory.observations.append(value)
-    elif value.get("type") == "relation" and value.get("from_id") in known and value.get("to_id") in known:
-        memory.relations.append(value)
-    else:
-        memory.dropped += 1
-
-
-def import_memory(ctx: Context, memory: Memory) -> dict[str, int]:
-    """Write one pattern for each entity; existing patterns stay as they are."""
-    added = already = 0
-    for entity in memory.entities.values():
-        pattern = _pattern(ctx, memory, entity)
-        if find_pattern(ctx, pattern.id) is None:
-            write_pattern(ctx, pattern)
-            added += 1
-        else:
-            already += 1
-    return {
-        "entities": len(memory.entities),
-        "added": added,
-        "already": already,
-        "observations": len(memory.observations),
-        "relations": len(memory.relations),
-        "dropped": memory.dropped,
-    }
-
-
-def _pattern(ctx: Context, memory: Memory, entity: dict[str, Any]) -> Pattern:
-    name, kind = storable(entity.get("name") or "unnamed"), storable(entity.get("entityType") or "entity")
-    noted = [item for item in memory.observations if item["entity_id"] == entity["id"]]
-    lines = [f"# {name}", "", storable(entity.get("label") or ""), ""]
-    lines += ["## Observations", *(f"- {storable(item.get('content') or '')}" for item in noted), ""] if noted else []
-    related = [
-        f"- {storable(item.get('relationType') or 'RELATES_TO')} {storable(memory.entities[item['to_id']].get('name'))}"
-        for item in memory.relations
-        if item["from_id"] == entity["id"]
-    ]
-    lines += ["## Relations", *related, ""] if related else []
-    created = time_ms(entity.get("created_at"))
-    return Pattern(
-        id=f"{slug(name, 40) or 'entity'}-{slug(kind, 20) or 'entity'}",
-        title=name,
-        description=storable(entity.get("label") or name),
-        content="\n".join(lines),
-        tags=("thoughtbox", kind.lower()),
-        sessions=(),
-        created_by=storable(entity["created_by"]) if isinstance(entity.get("created_by"), str) else None,
-        created_at_ms=created if created is not None else ctx.now_ms,
-        updated_at_ms=time_ms(entity.get("updated_at")) or created or ctx.now_ms,
-    )

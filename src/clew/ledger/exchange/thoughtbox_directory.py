@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,6 +21,10 @@ from clew.surroundings import environment, placed
 MANIFEST = "manifest.json"
 BRANCHES = "branches"
 SESSIONS = "sessions"
+DEFAULT = "_default"
+"""The project of everything that lies in no directory of a project: Thoughtbox moves it there."""
+EVERY = "*"
+"""Stands for all projects; no directory of Thoughtbox has this name."""
 # Thoughts are small; a larger file is something else, and reading it could fill the memory.
 MOST_BYTES = 64 << 20
 _NOT_THOUGHTS = frozenset({MANIFEST, "audit-manifest.json"})
@@ -217,6 +222,10 @@ class Source:
     manifest: dict[str, Any] | None = None
     """As it was read, for a session that has a directory of its own under its own id."""
 
+    @property
+    def project(self) -> str:
+        return str(self.exported["session"].get("thoughtboxProject") or DEFAULT)
+
 
 @dataclass
 class DirectoryScan:
@@ -248,10 +257,26 @@ def original_directory(home: Path) -> Path:
     return placed(named) if named else home
 
 
-def some_sessions(base: Path, most: int) -> list[str]:
+def chosen_project() -> str:
+    """The project that the caller's variable names: a client of Thoughtbox sees no other."""
+    return environment().get("THOUGHTBOX_PROJECT", "").strip() or EVERY
+
+
+def leave_others(found: DirectoryScan, project: str) -> dict[str, int]:
+    """Take what belongs to other projects out of a scan; returns how many sessions each of these has."""
+    if project == EVERY:
+        return {}
+    left = Counter(source.project for source in found.sources.values() if source.project != project)
+    found.sources = {key: source for key, source in found.sources.items() if source.project == project}
+    found.memories = [path for path in found.memories if path.parent.parent.name == project]
+    return dict(sorted(left.items()))
+
+
+def some_sessions(base: Path, most: int, project: str = EVERY) -> list[str]:
     """The ids of a few sessions of a directory. It may hold thousands, so the search ends with the last of these."""
-    places = [f"{root}/{depth}/{MANIFEST}" for root in ("projects/*/sessions", "sessions") for depth in ("*/*", "*")]
-    manifests = (path for place in places for path in base.glob(place))
+    roots = [place / SESSIONS for place in folders(base / "projects", base) if project in (EVERY, place.name)]
+    roots += [base / SESSIONS] if project in (EVERY, DEFAULT) else []
+    manifests = (path for root in roots for depth in ("*/*", "*") for path in root.glob(f"{depth}/{MANIFEST}"))
     found = ((path, read_object(path)[0] or {}) for path in islice(manifests, most))
     return [session_id(manifest.get("id") or path.parent.name) for path, manifest in found]
 

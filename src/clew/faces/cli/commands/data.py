@@ -70,6 +70,9 @@ def import_thoughtbox(
     path: Annotated[
         str, typer.Argument(help="Thoughtbox directory.", metavar="DIR", envvar="THOUGHTBOX_DATA_DIR")
     ] = "~/.thoughtbox",
+    project: Annotated[
+        str, typer.Option(help="Only this project directory, '*' for all; default: THOUGHTBOX_PROJECT, else all.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
@@ -79,9 +82,11 @@ def import_thoughtbox(
 
     - `clew import thoughtbox`
     - `clew import thoughtbox ~/backup/dot-thoughtbox --dry-run`
+    - `clew import thoughtbox --project acme`
     """
     with opened(settings_of(ctx)) as clew, progress_line() as progress:
-        answer = call(clew, "import_thoughtbox", {"path": path, "dryRun": dry_run}, progress)
+        arguments = {"path": path, "dryRun": dry_run, "project": project or None}
+        answer = call(clew, "import_thoughtbox", arguments, progress)
     if as_json or not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]

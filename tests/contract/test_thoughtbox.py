@@ -137,6 +137,22 @@ def test_the_final_answer_closes_the_session(client: Client) -> None:
     assert Path(final["exportPath"]).is_file()
 
 
+def test_after_the_final_thought_no_session_is_active(client: Client) -> None:
+    """Reads name a session from then on; a plain thought still goes on with it, and then it is active again."""
+    client.think("one")
+    closed = client.think("two", nextThoughtNeeded=False)["closedSessionId"]
+    state = client.text("get_state")
+    assert "No active reasoning session" in state and "Active session:" not in state and closed in state
+    asked: list[tuple[str, dict[str, Any]]] = [("read_thoughts", {"last": 1}), ("get_structure", {})]
+    for operation, given in asked:
+        refused = client.refused(operation, **given)
+        assert "No active reasoning session" in refused["error"] and closed in refused["suggestion"]
+        assert client.json(operation, sessionId=closed, **given)["sessionId"] == closed
+    assert client.think("three")["reopened"] is True
+    assert f"Active session: {closed}" in client.text("get_state")
+    assert client.json("read_thoughts")["count"] == 3
+
+
 def test_times_have_three_digits_and_sort_as_text(client: Client, session: str) -> None:
     shown = client.json("read_thoughts", sessionId=session, last=20)["thoughts"]
     times = [item["timestamp"] for item in shown]

@@ -171,7 +171,7 @@ def test_the_variable_names_the_project_that_is_imported(
         state = wire.send("thoughtbox_gateway", {"operation": "get_state"})
         assert "import_thoughtbox" not in state.text
         if left:
-            assert "project" in told["warnings"][0] and "*" in told["warnings"][0]
+            assert 'import_thoughtbox {"project":"*"}' in told["warnings"][0]
         said("import_thoughtbox", project="*")
         assert titles() == {"Old", "Lone", "Other"}
 

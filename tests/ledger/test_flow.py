@@ -139,10 +139,11 @@ async def test_a_client_that_knows_only_the_original_gets_through(server: Target
         assert [item["thoughtNumber"] for item in told] == [step["thoughtNumber"] for step in thirty_thoughts()]
         assert told[18]["branches"] == ["queue", "cron"]
         assert told[-1]["sessionClosed"] and told[-1]["exportPath"]
-        shape = json.loads(await call("get_structure"))
+        # The final thought closed the session, so reads name it.
+        shape = json.loads(await call("get_structure", sessionId=session))
         assert (shape["totalThoughts"], shape["branchCount"], shape["revisionCount"]) == (30, 3, 4)
-        assert json.loads(await call("read_thoughts", branchId="cron"))["count"] == 4
-        assert json.loads(await call("read_thoughts", range=[2, 4]))["count"] == 3
+        assert json.loads(await call("read_thoughts", sessionId=session, branchId="cron"))["count"] == 4
+        assert json.loads(await call("read_thoughts", sessionId=session, range=[2, 4]))["count"] == 3
         assert (await nested("session", "analyze", sessionId=session))["structure"]["maxDepth"] == 3
         exported = await nested("session", "export", sessionId=session, format="markdown", includeMetadata=True)
         assert "## Branch cron" in exported["content"]

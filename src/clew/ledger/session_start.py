@@ -14,6 +14,7 @@ from clew.ledger.exchange.thoughtbox_directory import chosen_project, original_d
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
 from clew.ledger.sessions import (
+    COMPLETED,
     UNTITLED,
     WORK,
     LedgerSession,
@@ -202,11 +203,18 @@ class GetState(LedgerInput):
 def get_state(ctx: Context, args: GetState) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
-    session = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
+    known = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
+    # The place keeps a completed session, because a plain thought goes on with it; until then none is active.
+    closed = known if known and known.status == COMPLETED else None
+    session = known if closed is None else None
     facts = {**place.work, **({"domain": place.domain} if place.domain else {})}
     lines = [f"Stage: {place.stage} {place.stage_name}"]
     lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
     lines += [f"Active session: {session.id} {session.title}"] if session else []
+    if closed:
+        lines.append(
+            f"No active reasoning session: {closed.id} {closed.title} is completed. A thought goes on with it."
+        )
     lines.append(f"Next: {('start_new or load_context', 'cipher', 'thought', 'thought')[place.stage]}.")
     offer_import(ctx)
     if place.stage == 0:
@@ -220,6 +228,7 @@ def get_state(ctx: Context, args: GetState) -> Json:
         "stages": list(STAGES),
         "sessionId": session.id if session else None,
         "session": session_json(session) if session else None,
+        "closedSessionId": closed.id if closed else None,
         "project": place.work.get("project"),
         "task": place.work.get("task"),
         "aspect": place.work.get("aspect"),

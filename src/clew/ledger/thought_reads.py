@@ -13,7 +13,7 @@ from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
 from clew.ledger.cipher import kind_letter, read
 from clew.ledger.inputs import Cursor, Id, Kind, LedgerBounded, Limit, MaybeSession, Number, SessionRef, Words
 from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
-from clew.ledger.sessions import LedgerSession, session_json, session_named
+from clew.ledger.sessions import COMPLETED, LedgerSession, session_json, session_named
 from clew.ledger.stages import place_of
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_at, thought_json, thoughts_where
 from clew.reasoning.documents import entry_join
@@ -26,17 +26,27 @@ from clew.store.database import Row, placeholders
 LAST = 5
 
 
-def current_session(ctx: Context, session: str | None) -> LedgerSession:
-    """The named session, else the caller's current one."""
-    wanted = session or place_of(ctx, None).session
-    if wanted is None:
-        raise ClewError(
-            "SESSION_NOT_FOUND",
-            "no session is named, and this caller is in none",
-            "Give sessionId, or start or load a session first.",
-            suggestions=[suggest("list_sessions", "Shows the sessions there are.")],
-        )
-    return session_named(ctx, wanted)
+def current_session(ctx: Context, args: ReadThoughts | GetStructure, operation: str) -> LedgerSession:
+    """The named session, else the one the caller is in. After its final thought a caller is in none."""
+    if args.session_id is not None:
+        return session_named(ctx, args.session_id)
+    wanted = place_of(ctx, None).session
+    session = session_named(ctx, wanted) if wanted is not None else None
+    if session is None or session.status == COMPLETED:
+        raise _none_active(session, operation, args.model_dump(by_alias=True, exclude_unset=True))
+    return session
+
+
+def _none_active(closed: LedgerSession | None, operation: str, given: dict[str, Any]) -> ClewError:
+    again = []
+    if closed is not None:
+        again = [suggest(operation, "Reads the completed session.", "high", **{**given, "sessionId": closed.id})]
+    return ClewError(
+        "SESSION_NOT_FOUND",
+        f"No active reasoning session: {f'{closed.id} is completed' if closed else 'none was started or loaded'}",
+        f"Give sessionId{f' {closed.id} to read it' if closed else ''}, or start or load a session first.",
+        suggestions=[*again, suggest("list_sessions", "Shows the sessions there are.")],
+    )
 
 
 RECENT_SESSIONS = 20
@@ -112,7 +122,7 @@ class ReadThoughts(LedgerBounded):
 @operation("read_thoughts", budget=THOUGHTS_BUDGET)
 def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
     """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
-    session = current_session(ctx, args.session_id)
+    session = current_session(ctx, args, "read_thoughts")
     query, found = _select(ctx, session, args)
     limit = args.last or args.limit
     shown = found[:limit]
@@ -189,7 +199,7 @@ STRUCTURE_BUDGET = Budget(
 @operation("get_structure", budget=STRUCTURE_BUDGET)
 def get_structure(ctx: Context, args: GetStructure) -> dict[str, Any]:
     """Show a session's shape: its main line, its branches with their fork points, its revisions."""
-    session = current_session(ctx, args.session_id)
+    session = current_session(ctx, args, "get_structure")
     main = find_chain(ctx, session.id, MAIN)
     chains = chains_of(ctx, session.id, args.limit, args.offset)
     revisions = thoughts_where(

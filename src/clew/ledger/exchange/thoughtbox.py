@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import confined
 from clew.ledger.exchange.imports import import_session, storable
@@ -111,14 +112,13 @@ def _tell_others(ctx: Context, args: ImportThoughtbox, others: dict[str, int]) -
     if not others:
         return
     named = ", ".join(f"{project} ({count})" for project, count in others.items())
+    again = {"project": EVERY, **({"path": args.path} if args.path else {})}
     ctx.warn(
         "OTHER_PROJECTS",
         f"{sum(others.values())} sessions of other projects were left: {shorten(named, 200)}.",
-        f"Import them with project={EVERY!r}, or one project by its name.",
+        f"Bring them with import_thoughtbox {canonical(again)}, or one project by its name.",
     )
-    again = {"path": args.path, "dryRun": args.dry_run or None, "project": EVERY}
-    given = {name: value for name, value in again.items() if value is not None}
-    ctx.suggest(suggest("import_thoughtbox", "Imports the sessions of all projects.", "medium", **given))
+    ctx.suggest(suggest("import_thoughtbox", "Imports the sessions of all projects.", "medium", **again))
 
 
 def _dry_report(source: Source) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from clew.errors import ClewError, invalid, shorten
+from clew.errors import ClewError, Suggestion, invalid, shorten
+from clew.surroundings import expanded
 
 BLOCK_PREFIXES = (
     "D",
@@ -231,15 +233,16 @@ def normal_tags(values: list[str] | tuple[str, ...], field: str = "tags") -> lis
     return sorted(tags)
 
 
-def confined(root: Path, path: str, field: str = "path") -> Path:
-    """`path` inside `root`, links resolved; anything else is refused."""
+def confined(root: Path, path: str, field: str = "path", suggestions: Sequence[Suggestion] = ()) -> Path:
+    """`path` inside `root`, links resolved; anything else is refused. A `~` is the caller's home, never a name."""
     if not path or CONTROL.search(path):
-        raise invalid(field, "must be a non-empty path without control characters")
+        raise invalid(field, "must be a non-empty path without control characters", None, suggestions)
     try:
         base = root.resolve()
-        resolved = (base / path).resolve()
+        resolved = (base / (expanded(path) if path == "~" or path.startswith("~/") else path)).resolve()
     except (OSError, RuntimeError) as problem:
         raise ClewError("IO_ERROR", f"{field}: cannot resolve the path: {problem}") from problem
     if resolved != base and base not in resolved.parents:
-        raise invalid(field, f"{shorten(path, 120)!r} lies outside {base}", f"Give a path below {base}.")
+        said = f"{shorten(path, 120)!r} lies outside {base}"
+        raise invalid(field, said, f"Give a path below {base}.", suggestions)
     return resolved

@@ -328,6 +328,45 @@ def test_a_session_is_exported_to_a_directory_below_the_exports(client: Client, 
     assert refused["success"] is False
 
 
+def test_the_seeds_directory_of_exports_is_ours(client: Client, session: str) -> None:
+    """`~/.thoughtbox/exports` is the seed's default; no directory is ever called `~`."""
+
+    def written(**more: Any) -> Path:
+        told = client.json("session", operation="export", args={"sessionId": session, **more})
+        return Path(told["exportPath"])
+
+    exports = written(destination=".").parent
+    assert written(destination="~/.thoughtbox/exports", format="markdown").parent == exports
+    assert written(destination="~/.thoughtbox/exports/mine/", format="cipher").parent == exports / "mine"
+    assert not (exports / "~").exists()
+
+
+@pytest.mark.parametrize("place", ["/tmp/elsewhere", "~", "~/elsewhere", "../../etc", "~/.thoughtbox/exports/../x"])
+def test_a_destination_elsewhere_is_refused_with_one_that_works(client: Client, session: str, place: str) -> None:
+    asked = {"sessionId": session, "format": "markdown", "destination": place}
+    refused = client.refused("session", operation="export", args=asked)
+    assert refused["success"] is False and refused["error"].startswith("destination:")
+    mended = refused["example"]
+    assert (mended["operation"], mended["args"]) == ("session.export", {**asked, "destination": "."})
+    assert Path(client.json(mended["operation"], **mended["args"])["exportPath"]).is_file()
+
+
+@pytest.mark.parametrize(("asked", "numbers"), [({"last": 600}, (21, 620)), ({"range": [1, 1000]}, (1, 620))])
+def test_many_thoughts_are_read_page_by_page(client: Client, asked: dict[str, Any], numbers: tuple[int, int]) -> None:
+    """Any number may be asked for; what does not fit into one answer comes with the next call that it names."""
+    lines = "\n".join(f"[{number}/620]: step {number}" for number in range(1, 621))
+    session = client.json("session", operation="import", args={"content": f"# Long\n{lines}"})["sessionId"]
+    seen: list[int] = []
+    call: dict[str, Any] | None = {"args": {"sessionId": session, **asked}}
+    while call is not None:
+        told = client.json("read_thoughts", **call["args"])
+        assert told["query"].partition(":")[0] in asked and told["count"] == len(told["thoughts"]) > 0
+        seen += [item["thoughtNumber"] for item in told["thoughts"]]
+        call = told.get("nextCall")
+        assert (call is not None) is told["pagination"]["has_more"]
+    assert seen == list(range(numbers[0], numbers[1] + 1))
+
+
 def test_markdown_without_metadata_is_the_thoughts_alone(client: Client, session: str) -> None:
     asked = {"sessionId": session, "format": "markdown", "includeMetadata": False}
     text = client.json("session", operation="export", args=asked)["content"]

@@ -24,6 +24,8 @@ from clew.registry.operation import operation
 from clew.store.database import Row, placeholders
 
 LAST = 5
+PAGE, MOST = 100, 500
+"""How many thoughts a page of a selection holds, and at most one of the newest."""
 
 
 def current_session(ctx: Context, args: ReadThoughts | GetStructure, operation: str) -> LedgerSession:
@@ -110,13 +112,18 @@ class ReadThoughts(LedgerBounded):
     session_id: MaybeSession = None
     thought_number: Annotated[Number | None, Field(description="One thought, of branchId or of the main line.")] = None
     branch_id: Annotated[Id | None, Field(description="The thoughts of a branch.")] = None
-    last: Annotated[int | None, Field(ge=1, le=500, description="The newest of the main line, or of branchId.")] = None
+    last: Annotated[Number | None, Field(description="The newest of the main line, or of branchId.")] = None
     range: Annotated[
         list[Number] | None, Field(min_length=2, max_length=2, description="From and to number, on one chain.")
     ] = None
     type: Annotated[Kind | None, Field(description="Only thoughts of this kind, of all chains.")] = None
     cursor: Cursor = None
-    limit: Limit = 100
+    limit: Annotated[Limit | None, Field(description="Most to return; default: 100, with last 500.")] = None
+
+    @property
+    def size(self) -> int:
+        """How many thoughts a page holds."""
+        return self.limit or (min(self.last, MOST) if self.last else PAGE)
 
 
 @operation("read_thoughts", budget=THOUGHTS_BUDGET)
@@ -124,14 +131,13 @@ def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
     """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
     session = current_session(ctx, args, "read_thoughts")
     query, found = _select(ctx, session, args)
-    limit = args.last or args.limit
-    shown = found[:limit]
+    shown = found[: args.size]
     return {
         "sessionId": session.id,
         "query": query,
         "count": len(shown),
         "thoughts": [thought_json(thought) for thought in shown],
-        "pagination": page(args.cursor, limit, shown, len(found) > len(shown)),
+        "pagination": page(args.cursor, args.size, shown, len(found) > len(shown)),
     }
 
 
@@ -147,7 +153,8 @@ def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[s
             raise no_thought(session.id, Point(chain, args.thought_number), "thoughtNumber")
         return f"{where}thought:{args.thought_number}", [found]
     if args.last is not None:
-        return f"{where}last:{args.last}", newest_thoughts(ctx, session.id, args.last, chain)
+        before = args.cursor or _before_last(ctx, session, chain, args.last)
+        return f"{where}last:{args.last}", _page(ctx, session, args, "chain = ?", chain, after=before)
     if args.range is not None:
         low, high = args.range
         return f"{where}range:{low}-{high}", _page(
@@ -163,15 +170,28 @@ def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[s
     return f"last:{LAST}", newest_thoughts(ctx, session.id, LAST)
 
 
-def _page(ctx: Context, session: LedgerSession, args: ReadThoughts, condition: str, *params: Any) -> list[Thought]:
-    after = args.cursor or 0
+def _before_last(ctx: Context, session: LedgerSession, chain: str, count: int) -> int:
+    """The seq of the thought before the newest `count` of a chain, 0 if there are no more than these."""
+    found = ctx.tx.value(
+        "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+        ctx.workspace,
+        session.id,
+        chain,
+        count,
+    )
+    return int(found or 0)
+
+
+def _page(
+    ctx: Context, session: LedgerSession, args: ReadThoughts, condition: str, *params: Any, after: int | None = None
+) -> list[Thought]:
     return thoughts_where(
         ctx,
         f"thought.session = ? AND thought.seq > ? AND {condition}",
         session.id,
-        after,
+        after if after is not None else args.cursor or 0,
         *params,
-        limit=args.limit + 1,
+        limit=args.size + 1,
     )
 
 

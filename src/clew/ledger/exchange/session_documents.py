@@ -11,7 +11,7 @@ from pydantic import Field
 
 from clew.canonical import canonical
 from clew.clock import iso_millis
-from clew.errors import ClewError, invalid, suggest
+from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.fast_imports import collecting_later
 from clew.ids import confined
 from clew.ledger.chains import Point, chains_of
@@ -25,7 +25,7 @@ from clew.ledger.thought_rows import Revisions, Thought, data_json, every_though
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation
 from clew.store.database import Row
-from clew.surroundings import placed
+from clew.surroundings import expanded, placed
 
 VERSION = "1.0"
 
@@ -93,6 +93,8 @@ def _id(session: str, point: Point | None) -> str | None:
 
 Format = Literal["json", "markdown", "cipher"]
 ENDINGS = {"json": "json", "markdown": "md", "cipher": "cipher.txt"}
+SEED_EXPORTS = "~/.thoughtbox/exports"
+"""Where Thoughtbox puts exports unless it is told otherwise; here that is the directory of exports."""
 LONGEST = 50_000_000
 """Most characters of an answer: some 40,000 thoughts. An export is one document and cannot be given in parts."""
 
@@ -104,7 +106,10 @@ class SessionExport(LedgerInput):
     resolve_anchors: Annotated[bool, Field(description="JSON: say what @keyword:S25 points at.")] = True
     destination: Annotated[
         str | None,
-        Field(max_length=4000, description="Write it to a file in this directory, below <data directory>/exports."),
+        Field(
+            max_length=4000,
+            description=f"Write it to a file in this directory, below <data directory>/exports ({SEED_EXPORTS} is it).",
+        ),
     ] = None
 
 
@@ -127,24 +132,37 @@ def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
             "UNAVAILABLE",
             f"the export has {len(content)} characters, which is more than an answer may hold",
             "Let it be written to a file with destination.",
-            suggestions=[
-                suggest(
-                    "session_export",
-                    "Writes it to a file.",
-                    "high",
-                    sessionId=session.id,
-                    format=args.format,
-                    destination=".",
-                )
-            ],
+            suggestions=[_to_a_file(args)],
         )
     return {**result, "content": content}
 
 
-def _save(ctx: Context, args: SessionExport, content: str) -> Path:
-    """Write the export to a file. A call from the shell may name any directory, others one below the exports."""
+def _to_a_file(args: SessionExport) -> Suggestion:
+    """The same call with a destination that works."""
+    given = args.model_dump(by_alias=True, exclude_unset=True) | {"destination": "."}
+    return suggest("session_export", "Writes it to a file in the directory of exports.", "high", **given)
+
+
+def _folder(ctx: Context, args: SessionExport) -> Path:
+    """A call from the shell may name any directory, others one below the exports."""
     given = args.destination or "."
-    folder = placed(given).resolve() if ctx.connection.local else confined(ctx.settings.home / "exports", given)
+    if ctx.connection.local:
+        return placed(given).resolve()
+    return confined(ctx.settings.home / "exports", _in_exports(given), "destination", [_to_a_file(args)])
+
+
+def _in_exports(given: str) -> str:
+    """The path within the directory of exports, where the seed's own directory is named instead of it."""
+    try:
+        seeds, wanted = expanded(SEED_EXPORTS), expanded(given) if given.startswith("~/") else Path(given)
+    except RuntimeError:  # nobody's home is known here
+        return given
+    return str(wanted.relative_to(seeds)) if wanted.is_relative_to(seeds) else given
+
+
+def _save(ctx: Context, args: SessionExport, content: str) -> Path:
+    """Write the export to a file."""
+    folder = _folder(ctx, args)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{args.session_id}.{ENDINGS[args.format]}"

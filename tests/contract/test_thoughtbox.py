@@ -184,6 +184,25 @@ def test_nothing_inside_of_an_object_is_left_out_as_well(client: Client) -> None
     assert "project:p" in told and "task:" not in told and "domain_active" not in told
 
 
+@pytest.mark.parametrize(
+    ("operation", "blank"),
+    [
+        ("session.list", {"limit": 0, "status": "", "sortBy": ""}),
+        ("session.search", {"query": "step", "limit": 0}),
+        ("session.get", {"cursor": "", "limit": 0}),
+        ("session.export", {"format": "", "destination": ""}),
+        ("deep_analysis", {"analysisType": "", "options": {"compareWith": ""}}),
+    ],
+)
+def test_what_has_a_default_is_left_out_too(
+    client: Client, session: str, operation: str, blank: dict[str, Any]
+) -> None:
+    """tests/ledger/test_blanks.py does this with every optional argument of every operation."""
+    asked = {} if operation in ("session.list", "session.search") else {"sessionId": session}
+    kept = {name: value for name, value in blank.items() if name == "query"}
+    assert client.text(operation, **asked, **blank) == client.text(operation, **asked, **kept)
+
+
 def test_key_moments_take_a_summary(client: Client, session: str) -> None:
     moment = {"thoughtNumber": 1, "type": "decision", "significance": 8, "summary": "Logs first."}
     asked = {"sessionId": session, "keyMoments": [moment], "targetTypes": ["pattern"]}

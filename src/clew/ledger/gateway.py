@@ -144,11 +144,15 @@ def routed(args: Gateway) -> Route:
     if "args" in arguments:
         # Some clients nest twice: {args: {subOperation, args: {...}}}.
         arguments |= _object(arguments.pop("args"), "args.args")
+    if not arguments.get("workspace", True):
+        del arguments["workspace"]  # filled with nothing, it would hide the one of this call
     return Route(wire, _entry(wire), arguments)
 
 
 def _object(value: Any, field: str) -> Json:
-    """The value as an object. Some clients send the JSON text of one."""
+    """The value as an object. Some clients send the JSON text of one, or nothing in another form."""
+    if value in ("", []):
+        return {}
     if isinstance(value, str):
         try:
             value = orjson.loads(value)

@@ -104,7 +104,11 @@ class SessionExport(LedgerInput):
     resolve_anchors: Annotated[bool, Field(description="JSON: say what @keyword:S25 points at.")] = True
     destination: Annotated[
         str | None,
-        Field(max_length=4000, description="Write it to a file in this directory, below <data directory>/exports."),
+        Field(
+            min_length=1,
+            max_length=4000,
+            description="Write it to a file in this directory, below <data directory>/exports.",
+        ),
     ] = None
 
 

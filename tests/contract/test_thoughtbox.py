@@ -18,6 +18,7 @@ from mcp import MCPError
 from mcp_types import TextContent
 
 from clew.errors import ClewError
+from clew.ledger.gateway import SEED_CODES, served, wire_name
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
 
@@ -224,6 +225,16 @@ def test_a_refusal_lists_what_is_needed_and_shows_a_call_through_the_gateway(cli
     client.json("thought", **refused["example"]["args"])
 
 
+@pytest.mark.parametrize(
+    ("operation", "args"),
+    [("nonsense", {}), ("thought", {"thought": "x"}), ("session.get", {"sessionId": "nope"}), ("session", {})],
+)
+def test_a_refusal_has_a_code_and_a_message(client: Client, operation: str, args: dict[str, Any]) -> None:
+    """The seed's ErrorPayload; the original called the message `error`."""
+    refused = client.refused(operation, **args)
+    assert refused["code"] in SEED_CODES and refused["message"] == refused["error"] != ""
+
+
 def test_a_missing_model_is_answered_with_those_there_are(client: Client) -> None:
     refused = client.refused("mental_models", operation="get_model")
     assert "five-whys" in refused["availableModels"] and refused["required"] == ["modelId"]
@@ -259,7 +270,12 @@ def test_a_misspelt_argument_is_answered_with_the_mended_call(client: Client) ->
     client.json(refused["example"]["operation"], **refused["example"]["args"])
     too_many = client.refused("session", operation="list", args={"limit": 500, "project": "p"})
     mended = too_many["example"]
-    assert (mended["operation"], mended["args"]) == ("session.list", {"limit": 100, "project": "p"})
+    assert mended == {
+        "operation": "session",
+        "subOperation": "list",
+        "args": {"limit": 100, "project": "p"},
+        "workspace": client.workspace,
+    }
     assert "example" in too_many["suggestion"]
 
 
@@ -320,7 +336,18 @@ def test_a_domain_is_checked_and_can_be_left(client: Client) -> None:
 def test_the_list_of_tools_names_the_operations() -> None:
     entry = catalogue().find("thoughtbox_gateway")
     assert entry is not None
-    assert len(entry.input_schema["properties"]["operation"]["enum"]) == 16
+    names = entry.input_schema["properties"]["operation"]["enum"]
+    assert len(names) == len(set(names)) == 19, "those of the original and three of ours"
+    assert set(names) == {wire_name(found).partition(".")[0] for found in served()}
+
+
+def test_the_next_page_is_called_by_names_of_the_schema(client: Client) -> None:
+    """tests/ledger/test_recommended.py walks all that is recommended by any operation."""
+    client.text("start_new", newWork={"project": "p"})
+    following = client.json("session", subOperation="list", limit=1)["nextCall"]
+    assert (following["operation"], following["subOperation"]) == ("session", "list")
+    told = client.route.send("thoughtbox_gateway", following)
+    assert told.ok and json.loads(told.text)["count"] == 1
 
 
 def test_a_session_is_exported_to_a_directory_below_the_exports(client: Client, session: str) -> None:

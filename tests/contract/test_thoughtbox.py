@@ -333,6 +333,32 @@ def test_a_domain_is_checked_and_can_be_left(client: Client) -> None:
     assert client.json("mental_models", operation="list_models")["count"] == 15
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"target": {"project": "p"}},
+        {"target": {"project": "p", "domain": ""}},
+        {"project": "p", "task": "t", "domain": None},
+        {"domain": ""},
+        {"domain": None},
+        {"target": {"domain": None}},
+    ],
+    ids=str,
+)
+def test_navigating_without_a_domain_leaves_it(client: Client, elsewhere: dict[str, Any]) -> None:
+    client.text("navigate", domain="research")
+    assert client.json("mental_models", operation="list_models")["count"] == 3
+    assert "Left domain: research" in client.text("navigate", **elsewhere)
+    assert "Stage: 2" in client.text("get_state") and "Domain" not in client.text("get_state")
+    assert client.json("mental_models", operation="list_models")["count"] == 15
+
+
+def test_navigating_nowhere_is_refused(client: Client) -> None:
+    nowhere: dict[str, Any]
+    for nowhere in ({}, {"target": {}}, {"domain": ""}):
+        assert client.refused("navigate", **nowhere)["error"] == "target: is required"
+
+
 def test_the_list_of_tools_names_the_operations() -> None:
     entry = catalogue().find("thoughtbox_gateway")
     assert entry is not None

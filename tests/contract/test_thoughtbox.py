@@ -436,6 +436,25 @@ def test_patterns_and_notes_say_where_they_are(client: Client) -> None:
         assert client.route.read(note["uri"]) == "# Search latency\n\nc\n"
 
 
+@pytest.mark.parametrize("name", ["evolution-check", "subagent-summarize"])
+def test_two_prompts_have_an_address_too(client: Client, name: str) -> None:
+    text = client.route.read(f"thoughtbox://prompts/{name}")
+    assert "thought" in text and len(text.split()) > 60
+
+
+def test_the_state_tells_of_a_bound_root(newcomer: Client) -> None:
+    newcomer.json("bind_root", rootUri="file:///home/me/projB")
+    told = newcomer.text("get_state")
+    assert "Project: projB" in told and "Root: projB" in told
+
+
+def test_a_domain_holds_the_models_that_the_seed_tags_with_it(client: Client) -> None:
+    client.text("navigate", domain="decision-making")
+    names = {model["name"] for model in client.json("mental_models", operation="list_models")["models"]}
+    original = {"steelmanning", "trade-off-matrix", "opportunity-cost", "time-horizon-shifting"}
+    assert names == original | {"inversion", "impact-effort-grid"}
+
+
 def test_the_models_of_one_tag_have_an_address(client: Client) -> None:
     found = json.loads(client.route.read("thoughtbox://mental-models/debugging"))
     assert found["tag"] == "debugging" and found["count"] == len(found["models"]) > 0

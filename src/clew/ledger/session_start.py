@@ -203,9 +203,11 @@ def get_state(ctx: Context, args: GetState) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
     session = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
-    facts = {**place.work, **({"domain": place.domain} if place.domain else {})}
+    # A bound root is the project of what follows, also while there is no session about it yet.
+    project = place.work.get("project") or place.root
+    facts = {"project": project, **place.work, "domain": place.domain, "root": place.root}
     lines = [f"Stage: {place.stage} {place.stage_name}"]
-    lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
+    lines += [f"{name.capitalize()}: {value}" for name, value in facts.items() if value]
     lines += [f"Active session: {session.id} {session.title}"] if session else []
     lines.append(f"Next: {('start_new or load_context', 'cipher', 'thought', 'thought')[place.stage]}.")
     offer_import(ctx)
@@ -220,7 +222,7 @@ def get_state(ctx: Context, args: GetState) -> Json:
         "stages": list(STAGES),
         "sessionId": session.id if session else None,
         "session": session_json(session) if session else None,
-        "project": place.work.get("project"),
+        "project": project,
         "task": place.work.get("task"),
         "aspect": place.work.get("aspect"),
         "domain": place.domain,

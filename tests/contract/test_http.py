@@ -85,7 +85,8 @@ def test_answers_are_event_streams_for_those_who_take_them(
 def test_health_says_what_another_address_said(thoughtbox: str) -> None:
     status, _, text = asked(f"{thoughtbox}/health")
     assert status == 200
-    assert {"status", "server", "version", "transport"} <= json.loads(text).keys()
+    health = json.loads(text)
+    assert {"status", "server", "version", "transport"} <= health.keys() and health["server"] == "clew"
     assert asked(f"{thoughtbox}/info")[0] == 404
 
 

@@ -18,6 +18,7 @@ from mcp import MCPError
 from mcp_types import TextContent
 
 from clew.errors import ClewError
+from clew.ledger.gateway import SEED_CODES, served, wire_name
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
 
@@ -200,6 +201,25 @@ def test_nothing_inside_of_an_object_is_left_out_as_well(client: Client) -> None
     assert "project:p" in told and "task:" not in told and "domain_active" not in told
 
 
+@pytest.mark.parametrize(
+    ("operation", "blank"),
+    [
+        ("session.list", {"limit": 0, "status": "", "sortBy": ""}),
+        ("session.search", {"query": "step", "limit": 0}),
+        ("session.get", {"cursor": "", "limit": 0}),
+        ("session.export", {"format": "", "destination": ""}),
+        ("deep_analysis", {"analysisType": "", "options": {"compareWith": ""}}),
+    ],
+)
+def test_what_has_a_default_is_left_out_too(
+    client: Client, session: str, operation: str, blank: dict[str, Any]
+) -> None:
+    """tests/ledger/test_blanks.py does this with every optional argument of every operation."""
+    asked = {} if operation in ("session.list", "session.search") else {"sessionId": session}
+    kept = {name: value for name, value in blank.items() if name == "query"}
+    assert client.text(operation, **asked, **blank) == client.text(operation, **asked, **kept)
+
+
 def test_key_moments_take_a_summary(client: Client, session: str) -> None:
     moment = {"thoughtNumber": 1, "type": "decision", "significance": 8, "summary": "Logs first."}
     asked = {"sessionId": session, "keyMoments": [moment], "targetTypes": ["pattern"]}
@@ -219,6 +239,16 @@ def test_a_refusal_lists_what_is_needed_and_shows_a_call_through_the_gateway(cli
     assert "revisesThought" in refused["optional"] and refused["status"] == "failed"
     assert refused["example"]["operation"] == "thought" and "details" not in refused["suggestion"]
     client.json("thought", **refused["example"]["args"])
+
+
+@pytest.mark.parametrize(
+    ("operation", "args"),
+    [("nonsense", {}), ("thought", {"thought": "x"}), ("session.get", {"sessionId": "nope"}), ("session", {})],
+)
+def test_a_refusal_has_a_code_and_a_message(client: Client, operation: str, args: dict[str, Any]) -> None:
+    """The seed's ErrorPayload; the original called the message `error`."""
+    refused = client.refused(operation, **args)
+    assert refused["code"] in SEED_CODES and refused["message"] == refused["error"] != ""
 
 
 def test_a_missing_model_is_answered_with_those_there_are(client: Client) -> None:
@@ -256,7 +286,12 @@ def test_a_misspelt_argument_is_answered_with_the_mended_call(client: Client) ->
     client.json(refused["example"]["operation"], **refused["example"]["args"])
     too_many = client.refused("session", operation="list", args={"limit": 500, "project": "p"})
     mended = too_many["example"]
-    assert (mended["operation"], mended["args"]) == ("session.list", {"limit": 100, "project": "p"})
+    assert mended == {
+        "operation": "session",
+        "subOperation": "list",
+        "args": {"limit": 100, "project": "p"},
+        "workspace": client.workspace,
+    }
     assert "example" in too_many["suggestion"]
 
 
@@ -314,10 +349,47 @@ def test_a_domain_is_checked_and_can_be_left(client: Client) -> None:
     assert client.json("mental_models", operation="list_models")["count"] == 15
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"target": {"project": "p"}},
+        {"target": {"project": "p", "domain": ""}},
+        {"project": "p", "task": "t", "domain": None},
+        {"domain": ""},
+        {"domain": None},
+        {"target": {"domain": None}},
+    ],
+    ids=str,
+)
+def test_navigating_without_a_domain_leaves_it(client: Client, elsewhere: dict[str, Any]) -> None:
+    client.text("navigate", domain="research")
+    assert client.json("mental_models", operation="list_models")["count"] == 3
+    assert "Left domain: research" in client.text("navigate", **elsewhere)
+    assert "Stage: 2" in client.text("get_state") and "Domain" not in client.text("get_state")
+    assert client.json("mental_models", operation="list_models")["count"] == 15
+
+
+def test_navigating_nowhere_is_refused(client: Client) -> None:
+    nowhere: dict[str, Any]
+    for nowhere in ({}, {"target": {}}, {"domain": ""}):
+        assert client.refused("navigate", **nowhere)["error"] == "target: is required"
+
+
 def test_the_list_of_tools_names_the_operations() -> None:
     entry = catalogue().find("thoughtbox_gateway")
     assert entry is not None
-    assert len(entry.input_schema["properties"]["operation"]["enum"]) == 16
+    names = entry.input_schema["properties"]["operation"]["enum"]
+    assert len(names) == len(set(names)) == 19, "those of the original and three of ours"
+    assert set(names) == {wire_name(found).partition(".")[0] for found in served()}
+
+
+def test_the_next_page_is_called_by_names_of_the_schema(client: Client) -> None:
+    """tests/ledger/test_recommended.py walks all that is recommended by any operation."""
+    client.text("start_new", newWork={"project": "p"})
+    following = client.json("session", subOperation="list", limit=1)["nextCall"]
+    assert (following["operation"], following["subOperation"]) == ("session", "list")
+    told = client.route.send("thoughtbox_gateway", following)
+    assert told.ok and json.loads(told.text)["count"] == 1
 
 
 def test_a_session_is_exported_to_a_directory_below_the_exports(client: Client, session: str) -> None:
@@ -417,6 +489,25 @@ def test_patterns_and_notes_say_where_they_are(client: Client) -> None:
     assert note["uri"] == "thoughtbox://knowledge/scratchpad/search-latency"
     if client.workspace == "ws":  # an address has no place for a workspace
         assert client.route.read(note["uri"]) == "# Search latency\n\nc\n"
+
+
+@pytest.mark.parametrize("name", ["evolution-check", "subagent-summarize"])
+def test_two_prompts_have_an_address_too(client: Client, name: str) -> None:
+    text = client.route.read(f"thoughtbox://prompts/{name}")
+    assert "thought" in text and len(text.split()) > 60
+
+
+def test_the_state_tells_of_a_bound_root(newcomer: Client) -> None:
+    newcomer.json("bind_root", rootUri="file:///home/me/projB")
+    told = newcomer.text("get_state")
+    assert "Project: projB" in told and "Root: projB" in told
+
+
+def test_a_domain_holds_the_models_that_the_seed_tags_with_it(client: Client) -> None:
+    client.text("navigate", domain="decision-making")
+    names = {model["name"] for model in client.json("mental_models", operation="list_models")["models"]}
+    original = {"steelmanning", "trade-off-matrix", "opportunity-cost", "time-horizon-shifting"}
+    assert names == original | {"inversion", "impact-effort-grid"}
 
 
 def test_the_models_of_one_tag_have_an_address(client: Client) -> None:

@@ -53,8 +53,10 @@ SEED_CODES = frozenset(
 OPERATIONS = (
     "get_state", "list_sessions", "navigate", "load_context", "start_new", "list_roots", "bind_root", "cipher",
     "thought", "read_thoughts", "get_structure", "deep_analysis", "session", "notebook", "mental_models", "knowledge",
+    "session_outline", "import_thoughtbox", "export_thoughtbox",
 )  # fmt: skip
-"""The names shown in the schema. Every operation of the ledger is also accepted under its own name."""
+"""The names shown in the schema; whatever an answer recommends to call is called by one of these, because some clients
+refuse others. Every operation of the ledger is also accepted under its own name, and as `session.list`."""
 
 
 class Gateway(LedgerInput):
@@ -70,7 +72,8 @@ class Gateway(LedgerInput):
         ),
     ] = None
     sub_operation: Annotated[
-        Any, Field(json_schema_extra={"type": "string"}, description="For the last four, such as list or create.")
+        Any,
+        Field(json_schema_extra={"type": "string"}, description="For these four: `session.list` is session with list."),
     ] = None
     args: Annotated[
         Any, Field(json_schema_extra={"type": "object"}, description="Arguments; they may also stand beside operation.")
@@ -144,11 +147,15 @@ def routed(args: Gateway) -> Route:
     if "args" in arguments:
         # Some clients nest twice: {args: {subOperation, args: {...}}}.
         arguments |= _object(arguments.pop("args"), "args.args")
+    if not arguments.get("workspace", True):
+        del arguments["workspace"]  # filled with nothing, it would hide the one of this call
     return Route(wire, _entry(wire), arguments)
 
 
 def _object(value: Any, field: str) -> Json:
-    """The value as an object. Some clients send the JSON text of one."""
+    """The value as an object. Some clients send the JSON text of one, or nothing in another form."""
+    if value in ("", []):
+        return {}
     if isinstance(value, str):
         try:
             value = orjson.loads(value)
@@ -178,6 +185,12 @@ def groups() -> frozenset[str]:
 
 def wire_name(entry: OperationEntry) -> str:
     return next((alias for alias in entry.aliases if "." in alias), entry.name)
+
+
+def gateway_call(entry: OperationEntry, arguments: Json) -> Json:
+    """A call of the operation by the names in the schema."""
+    name, _, sub = wire_name(entry).partition(".")
+    return {"operation": name, **({"subOperation": sub} if sub else {}), **({"args": arguments} if arguments else {})}
 
 
 def _entry(wire: str) -> OperationEntry:
@@ -250,7 +263,9 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
     """The error and a correct call, as the text of the answer, because many clients show nothing else."""
     error = envelope["error"]
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
-    shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
+    # `message` is the seed's name, `error` the original's.
+    shown = {"error": error["message"], "message": error["message"], "code": error["code"]}
+    shown |= {"suggestion": error.get("recovery")}
     if route is not None:
         details = {**_failure_mark(wire_name(route.entry)), **details}
     if route is not None and "example" in error.get("details", {}):
@@ -266,7 +281,8 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
 def _mended_call(suggestions: list[Suggestion], route: Route) -> Json | None:
     """The refused call with its mistake mended, if the registry could mend it."""
     first: Json = next((item["params"] for item in suggestions if item["action"] == "call_tool"), {})
-    return dict(first) if first.get("operation") == wire_name(route.entry) else None
+    called = {name: first[name] for name in ("operation", "subOperation") if name in first}
+    return dict(first) if called == gateway_call(route.entry, {}) else None
 
 
 def _failure_mark(wire: str) -> Json:
@@ -279,7 +295,7 @@ def _failure_mark(wire: str) -> Json:
 
 def _expected(route: Route, error: Json) -> Json:
     """The arguments of the operation, and a well-formed example call through the gateway."""
-    schema, example = route.entry.input_schema, {"operation": wire_name(route.entry)}
+    schema = route.entry.input_schema
     # Some are asked for by the function and not by the schema, so that the refusal can name the choices there are.
     asked = [hint["field"] for hint in error.get("hints", []) if hint["kind"] == "missing_required"]
     required = list(dict.fromkeys([*schema.get("required", []), *asked]))
@@ -290,7 +306,7 @@ def _expected(route: Route, error: Json) -> Json:
         "optional": known,
         "received": sorted(route.arguments),
         **({"choices": choices} if choices else {}),
-        "example": {**example, **({"args": route.entry.example} if route.entry.example else {})},
+        "example": gateway_call(route.entry, route.entry.example),
     }
 
 
@@ -332,7 +348,7 @@ def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:
             yield item
             continue
         params = dict(item["params"])
-        routed = {"operation": wire_name(entry), "args": {k: v for k, v in params.items() if k != "workspace"}}
+        routed = gateway_call(entry, {k: v for k, v in params.items() if k != "workspace"})
         if "workspace" in params:
             routed["workspace"] = params["workspace"]
         yield {**item, "target": GATEWAY, "params": routed}

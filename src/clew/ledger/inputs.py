@@ -32,6 +32,7 @@ class LedgerInput(Input):
     model_config = ConfigDict(alias_generator=to_camel)
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId"}
+    blank_is_nothing: ClassVar[bool] = True
 
 
 class LedgerBounded(Bounded):
@@ -40,6 +41,7 @@ class LedgerBounded(Bounded):
     model_config = ConfigDict(alias_generator=lambda name: name if name == "max_chars" else to_camel(name))
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId", "maxChars": "max_chars"}
+    blank_is_nothing: ClassVar[bool] = True
 
 
 TITLE = 80

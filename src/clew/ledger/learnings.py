@@ -170,7 +170,9 @@ class KeyMoment(StrictModel):
 class ExtractLearnings(LedgerInput):
     session_id: SessionRef
     key_moments: Annotated[list[KeyMoment], Field(max_length=MOST, description="Thoughts that matter; they win.")] = []
-    target_types: Annotated[list[Type], Field(max_length=3, description="Kinds of learning to return.")] = [
+    target_types: Annotated[
+        list[Type], Field(min_length=1, max_length=3, description="Kinds of learning to return.")
+    ] = [
         "pattern",
         "anti-pattern",
         "signal",

@@ -13,7 +13,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ledger.inputs import LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
 from clew.ledger.sessions import WORK, SessionQuery, find_sessions, session_json, work_tags
-from clew.ledger.stages import GATEWAY, LEFT, checked_domain, keep_place, place_of
+from clew.ledger.stages import GATEWAY, LEFT, StageOfCaller, checked_domain, keep_place, place_of
 from clew.registry.connection import InputFailed
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -28,18 +28,20 @@ class Navigate(LedgerInput):
     project: Part | None = None
     task: Part | None = None
     aspect: Part | None = None
-    domain: Annotated[Part | None, Field(description="Narrows the mental models that are listed.")] = None
+    domain: Annotated[Part | None, Field(description="Narrows the mental models that are listed; else all are.")] = None
     session_id: MaybeSession = None
 
 
 @operation("navigate", writes=True, idempotent=True, example={"domain": "debugging"})
 def navigate(ctx: Context, args: Navigate) -> Json:
-    """Choose a project, task or aspect that sessions are about, or a domain of mental models."""
+    """Choose a project, task or aspect that sessions are about, or a domain, which is left where none is named."""
     nested = args.target or Work()
     wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
-    domain = checked_domain(wanted.pop("domain"))
+    named = checked_domain(wanted.pop("domain"))
     chosen = {name: value for name, value in wanted.items() if value}
-    if not chosen and not domain:
+    before = place_of(ctx, args.session_id)
+    # A domain that is empty or null is none, so nothing at all is somewhere to go only for those who are in one.
+    if not chosen and not named and not before.domain:
         raise invalid(
             "target",
             "is required",
@@ -48,16 +50,10 @@ def navigate(ctx: Context, args: Navigate) -> Json:
             kind="missing_required",
         )
     found = _sessions_about(ctx, chosen)
-    place = place_of(ctx, args.session_id)
-    place = replace(place, work=chosen or place.work, domain=None if domain == LEFT else domain or place.domain)
+    place = replace(before, work=chosen or before.work, domain=None if named == LEFT else named)
     keep_place(ctx, place)
     if not ctx.connection.durable and place.session is None:
         ctx.warn("NOT_KEPT", "This connection keeps nothing between calls.", "Pass the sessionId of a session.")
-    where = "/".join(chosen.values()) or f"domain {domain}"
-    lines = [f"Navigated to: {where}"]
-    if chosen:
-        lines.append(f"Found {found.total} related sessions" if found else "")
-        lines += [f"- {item.id} {item.title}" for item in found.sessions] if found else []
     return {
         "stage": place.stage,
         "stageName": place.stage_name,
@@ -65,8 +61,17 @@ def navigate(ctx: Context, args: Navigate) -> Json:
         "domain": place.domain,
         "sessions": [session_json(item) for item in found.sessions] if found else [],
         "total": found.total if found else 0,
-        "text": "\n".join(line for line in lines if line),
+        "text": _told(chosen, before, place, found),
     }
+
+
+def _told(chosen: dict[str, str], before: StageOfCaller, place: StageOfCaller, found: Any) -> str:
+    lines = [f"Navigated to: {'/'.join(chosen.values()) or f'domain {place.domain or LEFT}'}"]
+    if before.domain and not place.domain:
+        lines.append(f"Left domain: {before.domain}")
+    if found:
+        lines += [f"Found {found.total} related sessions", *(f"- {item.id} {item.title}" for item in found.sessions)]
+    return "\n".join(lines)
 
 
 def _sessions_about(ctx: Context, chosen: dict[str, str]) -> Any:

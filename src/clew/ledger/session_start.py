@@ -207,9 +207,11 @@ def get_state(ctx: Context, args: GetState) -> Json:
     # The place keeps a completed session, because a plain thought goes on with it; until then none is active.
     closed = known if known and known.status == COMPLETED else None
     session = known if closed is None else None
-    facts = {**place.work, **({"domain": place.domain} if place.domain else {})}
+    # A bound root is the project of what follows, also while there is no session about it yet.
+    project = place.work.get("project") or place.root
+    facts = {"project": project, **place.work, "domain": place.domain, "root": place.root}
     lines = [f"Stage: {place.stage} {place.stage_name}"]
-    lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
+    lines += [f"{name.capitalize()}: {value}" for name, value in facts.items() if value]
     lines += [f"Active session: {session.id} {session.title}"] if session else []
     if closed:
         lines.append(
@@ -229,7 +231,7 @@ def get_state(ctx: Context, args: GetState) -> Json:
         "sessionId": session.id if session else None,
         "session": session_json(session) if session else None,
         "closedSessionId": closed.id if closed else None,
-        "project": place.work.get("project"),
+        "project": project,
         "task": place.work.get("task"),
         "aspect": place.work.get("aspect"),
         "domain": place.domain,

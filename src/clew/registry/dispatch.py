@@ -161,6 +161,8 @@ class Dispatcher:
         elif isinstance(raw.get("fmt"), str):
             call.fmt = _format(raw["fmt"])
         given = raw.get("workspace")
+        if given == "" and operation.input.blank_is_nothing:
+            given = raw.pop("workspace") or None
         # Left in place: validation then refuses it in the same words as any other argument of a wrong type.
         if given is not None and not isinstance(given, str):
             return raw  # the model says what is wrong

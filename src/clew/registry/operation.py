@@ -39,6 +39,8 @@ class Input(StrictModel):
 
     synonyms: ClassVar[dict[str, str]] = {}
     """Other names under which an argument is accepted."""
+    blank_is_nothing: ClassVar[bool] = False
+    """Its callers fill in every optional argument: nothing at all where it is refused counts as left out."""
 
     workspace: Annotated[str | None, Field(max_length=256, description="Workspace id; default: the server's.")] = None
 

@@ -1,5 +1,6 @@
 """Arguments that were meant well: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names,
-0 or an empty text for an optional argument that takes neither.
+0 or an empty text for an optional argument that takes neither (any such argument where the input says so; elsewhere one
+without a default).
 
 Strict validation comes first, so a correct call pays nothing. Only when it fails are the refused values read once more,
 each in the few ways in which a model writes the right thing in the wrong form. A reading counts only if the input model
@@ -8,7 +9,7 @@ then accepts the value; what stays unclear is refused as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -18,12 +19,20 @@ from clew.canonical import Json
 
 MOST_ROUNDS = 12
 """One value is mended in each round: more wrong values than this are no slip."""
+MOST_FAULTS = 200
+"""Each reading validates the whole input again, so the work grows with the square of the faults."""
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 MISSING = object()
 
 
 def understood(model: type[BaseModel], data: Json, problem: ValidationError) -> Json | None:
     """The arguments as they were meant, or None where that is not clear."""
+    if getattr(model, "blank_is_nothing", False) and problem.error_count() <= MOST_FAULTS:
+        data = _without_blanks(model, data, problem)
+        left = _faults_of(model, data)
+        if left is None:
+            return data
+        problem = left
     for _ in range(MOST_ROUNDS):
         step = _next_step(model, data, problem)
         if step is None:
@@ -39,8 +48,7 @@ def _next_step(
     model: type[BaseModel], data: Json, problem: ValidationError
 ) -> tuple[Json, ValidationError | None] | None:
     """The data with one value read differently such that fewer faults are left, and these faults."""
-    # Each reading validates the whole input again, so the work grows with the square of the faults.
-    if problem.error_count() > 200:
+    if problem.error_count() > MOST_FAULTS:
         return None
     faults = problem.errors(include_url=False, include_input=False, include_context=True)
     for fault in faults:
@@ -77,6 +85,33 @@ def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
                 value = _at(data, place)
                 for reading in _forms(value, fault):
                     yield _with(data, place, reading)
+
+
+def _without_blanks(model: type[BaseModel], data: Json, problem: ValidationError) -> Json:
+    """The arguments without 0, nulls and empty texts, lists and objects that were refused, except required ones."""
+    faults = problem.errors(include_url=False, include_input=False)
+    blank = {path: None for fault in faults if _refuses_blank(data, path := _path_in(data, fault["loc"]), fault)}
+    rest = _faults_of(model, _without_all(data, blank))
+    # By the first data, in which they are: only there can a place be told from the names of union members.
+    needed = {_path_in(data, fault["loc"]) for fault in rest.errors(include_url=False)} if rest is not None else set()
+    return _without_all(data, [path for path in blank if path not in needed])
+
+
+def _refuses_blank(data: Json, path: tuple[Any, ...], fault: Any) -> bool:
+    # A place in a list is no argument, and what is unknown is no optional one: it is refused whatever it holds.
+    if not path or not isinstance(path[-1], str) or fault["type"] == "extra_forbidden":
+        return False
+    value = _at(data, path)
+    # 0 where yes or no is asked for means no, and False is 0 in Python.
+    if value == 0:
+        return not isinstance(value, bool) and not str(fault["type"]).startswith("bool")
+    return value is None or value in ("", [], {})
+
+
+def _without_all(data: Json, paths: Iterable[tuple[Any, ...]]) -> Json:
+    for path in paths:
+        data = _without(data, path)
+    return data
 
 
 _TOO_LITTLE = frozenset(

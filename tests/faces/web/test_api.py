@@ -72,7 +72,28 @@ def test_a_locked_server_offers_its_own_workspace_alone(server: Server) -> None:
 
 @pytest.mark.parametrize("limit", ["²", "٣", "-1", "9" * 5000, "x"])
 def test_a_number_that_is_none_counts_as_not_given(server: Server, limit: str) -> None:
-    assert get(server, "/api/sessions", limit=limit)["sessions"] == []
+    assert get(server, "/api/sessions", limit=limit) == get(server, "/api/sessions")
+
+
+def test_sessions_are_listed_by_every_status_of_the_seed(server: Server) -> None:
+    before = get(server, "/api/health")["activeSessions"]
+    going, ended = (write(server, "start_new", title=title)["sessionId"] for title in ("Going on", "At its end"))
+    write(server, "session_complete", sessionId=ended)
+    ids = {
+        wanted: {item["id"] for item in get(server, "/api/sessions", status=wanted)["sessions"]}
+        for wanted in ("all", "", "active", "completed", "abandoned")
+    }
+    assert {going, ended} <= ids["all"] == ids[""] == ids["active"] | ids["completed"]
+    assert going in ids["active"] and ended in ids["completed"] and ids["abandoned"] == set()
+    assert get(server, "/api/health")["activeSessions"] == before + 1
+    with pytest.raises(HTTPError) as refused:
+        get(server, "/api/sessions", status="bogus")
+    assert refused.value.code == 400
+
+
+def test_without_the_token_health_tells_nothing_of_the_store(server: Server) -> None:
+    assert set(get(server, "/api/health", token=None)) == {"status", "connections"}
+    assert get(server, "/api/health", workspace="not allowed")["status"] == "ok"
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

@@ -74,11 +74,43 @@ def test_sessions_are_told_from_their_start_to_their_end(server: Server) -> None
     with connect(server.socket_address + "/ws") as socket:
         subscribed(socket, channel="sessions")
         session = server.call("start_new", title="Latency", sessionTags=["perf"])["result"]["sessionId"]
-        started = next_of(socket, "session:started")["session"]
+        told = next_of(socket, "session:started")
+        started = told["session"]
         assert (started["id"], started["title"], started["status"]) == (session, "Latency", "active")
+        assert (told["event"], told["sessionId"], told["title"]) == ("session:started", session, "Latency")
         server.call("thought", thought="one", nextThoughtNeeded=True, sessionId=session)
         server.call("thought", thought="two", nextThoughtNeeded=False, sessionId=session)
-        assert next_of(socket, "session:ended")["finalThoughtCount"] == 2
+        ended = next_of(socket, "session:ended")
+        assert (ended["finalThoughtCount"], ended["event"], ended["sessionId"]) == (2, "session:ended", session)
+        assert None not in ended.values()
+
+
+def test_all_sessions_are_followed_with_their_thoughts(server: Server) -> None:
+    """The seed's payloads, on the channel `sessions` as on `reasoning`."""
+    session = server.call("start_new", title="Followed")["result"]["sessionId"]
+    with connect(server.socket_address + "/ws") as socket:
+        subscribed(socket, channel="sessions")
+        for more in ({}, {"revisesThought": 1}, {"branchId": "alt", "branchFromThought": 1}):
+            server.call("thought", thought="seen", nextThoughtNeeded=True, sessionId=session, **more)
+        added, revised, branched = (next_of(socket, f"thought:{how}") for how in ("added", "revised", "branched"))
+        for how, data in (("added", added), ("revised", revised), ("branched", branched)):
+            needed = {"id", "thoughtNumber", "totalThoughts", "thought", "nextThoughtNeeded", "timestamp"}
+            assert needed <= set(data["thought"]) and data["thought"]["thought"] == "seen"
+            assert (data["event"], data["sessionId"]) == (f"thought:{how}", session)
+        assert added["parentId"] is None and added["nodeId"] == f"{session}:1"
+        assert revised["parentId"] == f"{session}:1" and revised["originalThoughtNumber"] == 1
+        assert (branched["branchId"], branched["fromThoughtNumber"]) == ("alt", 1)
+
+
+def test_who_asks_for_an_outline_of_all_sessions_gets_no_texts(server: Server) -> None:
+    session = server.call("start_new", title="Light")["result"]["sessionId"]
+    with connect(server.socket_address + "/ws") as socket:
+        socket.send(json.dumps({"action": "subscribe", "channel": "sessions", "outline": True}))
+        assert [heard(socket)["event"] for _ in range(2)] == ["subscribed", "sessions:list"]
+        server.call("thought", thought="seen", nextThoughtNeeded=True, sessionId=session)
+        told = heard(socket)
+        assert (told["channel"], told["event"]) == ("sessions", "thought:added")
+        assert told["data"] == {"sessionId": session, "nodeId": f"{session}:1", "thoughtNumber": 1}
 
 
 def next_of(socket: ClientConnection, event: str) -> dict[str, Any]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 JSON = "application/json"
 AUTHOR_HEADER = "x-clew-author"
 """Names the person at the page, who becomes the author of what the call writes."""
+ALL, ABANDONED = "all", "abandoned"
+"""What clients of the Observatory also ask for as a status. No session is ever given up: any of them can be resumed."""
 
 
 class Calls:
@@ -111,7 +113,16 @@ class Api:
         self._sockets = sockets
 
     async def health(self, request: Request) -> Response:
-        return JSONResponse({"status": "ok", "connections": self._sockets.count}, headers=self._gate.cors(request))
+        known: dict[str, Any] = {"status": "ok", "connections": self._sockets.count}
+        if self._gate.is_open(request):
+            known |= await anyio.to_thread.run_sync(self._active, self._workspace(request))
+        return JSONResponse(known, headers=self._gate.cors(request))
+
+    def _active(self, workspace: str) -> dict[str, int]:
+        try:
+            return {"activeSessions": ask(self._clew, "session_list", workspace, status="active", limit=1)["total"]}
+        except ClewError:  # this server is well, whatever its store or the name of a workspace
+            return {}
 
     async def sessions(self, request: Request) -> Response:
         query = request.query_params
@@ -119,8 +130,11 @@ class Api:
             "limit": _number(query.get("limit"), 50),
             "offset": _number(query.get("offset"), 0),
         }
-        if query.get("status"):
-            arguments["status"] = query["status"]
+        wanted = query.get("status") or ALL
+        if wanted == ABANDONED:
+            return await self._read(request, lambda: {"sessions": [], "count": 0, "total": 0, "hasMore": False})
+        if wanted != ALL:
+            arguments["status"] = wanted
         return await self._read(request, lambda: ask(self._clew, "session_list", self._workspace(request), **arguments))
 
     async def session(self, request: Request) -> Response:

@@ -32,6 +32,8 @@ PATIENCE = 0.5
 BREATH = 0.03
 """Seconds between two reads in a burst: events that come close together travel in one batch."""
 START = 10.0
+LIGHT = {"outline": "reasoning", "overview": "sessions"}
+"""Feeds for those who ask for less than the seed's protocol tells on a channel: beginnings of texts, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,13 @@ class Live:
     def _messages(self, workspace: str, events: list[EventRow], wanted: set[str]) -> list[Message]:
         ledger = [event for event in events if event.topic == "ledger" and event.subject]
         messages = raw_messages(events) if "events" in wanted else []
-        if "sessions" in wanted:
-            messages += [message("sessions", event.subject, *short_event(event)) for event in ledger]
+        if "overview" in wanted:
+            messages += [message("overview", event.subject, *short_event(event)) for event in ledger]
         # Whole texts and their beginnings are separate reads: texts may be large, and most pages need only the outline.
-        for feed in ("reasoning", "outline"):
-            if feed in wanted:
-                thoughts = self._thoughts(workspace, ledger, whole=feed == "reasoning")
-                messages += [found for event in ledger for found in full_messages(feed, event, thoughts)]
+        for feeds, whole in ((("reasoning", "sessions"), True), (("outline",), False)):
+            followed = [feed for feed in feeds if feed in wanted]
+            thoughts = self._thoughts(workspace, ledger, whole) if followed else {}
+            messages += [told for feed in followed for event in ledger for told in full_messages(feed, event, thoughts)]
         return messages
 
     def _thoughts(self, workspace: str, ledger: list[EventRow], whole: bool) -> dict[int, dict[str, Any]]:
@@ -151,8 +153,7 @@ class Live:
 
 def message(feed: str, session: str | None, event: str, data: dict[str, Any]) -> Message:
     """Serialise one event. It comes from the log, not from an answer, so secrets are hidden here."""
-    # The seed's protocol has no channel `outline`: it is the channel `reasoning` with shorter texts.
-    whole = {"channel": "reasoning" if feed == "outline" else feed, "event": event, "data": data}
+    whole = {"channel": LIGHT.get(feed, feed), "event": event, "data": data}
     text = orjson.dumps(whole).decode()
     public = redact(whole, text)
     return Message(feed, session, text if public is whole else orjson.dumps(public).decode())
@@ -172,9 +173,12 @@ def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:
     return EVENTS[event.type], data
 
 
+SESSION_EVENTS = {"session_started": "session:started", "session_completed": "session:ended"}
+"""Those that the seed names; of any other, `session:changed`, the data say what happened."""
+
+
 def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
-    names = {"session_started": "session:started", "session_completed": "session:ended"}
-    data = {"sessionId": event.subject, "title": event.payload.get("title"), "event": event.type, **event.payload}
+    data = {"sessionId": event.subject, **event.payload, "event": SESSION_EVENTS.get(event.type, event.type)}
     if event.type == "session_started":
         data["session"] = {
             "id": event.subject,
@@ -185,7 +189,7 @@ def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
         }
     if event.type == "session_completed":
         data["finalThoughtCount"] = event.payload.get("thoughts")
-    return names.get(event.type, "session:changed"), data
+    return SESSION_EVENTS.get(event.type, "session:changed"), data
 
 
 def full_messages(feed: str, event: EventRow, thoughts: dict[int, dict[str, Any]]) -> list[Message]:
@@ -199,6 +203,7 @@ def full_messages(feed: str, event: EventRow, thoughts: dict[int, dict[str, Any]
 def thought_event(event: EventRow, thought: dict[str, Any]) -> dict[str, Any]:
     payload = event.payload
     data = {
+        "event": EVENTS[event.type],
         "sessionId": event.subject,
         "thought": thought,
         "nodeId": thought["id"],

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from clew.errors import ClewError
 from clew.faces.web.gate import PageGate
-from clew.faces.web.live import Live, Message
+from clew.faces.web.live import LIGHT, Live, Message
 from clew.faces.web.wire_shapes import ask, outlines, snapshot
 from clew.ids import check_workspace
 from clew.registry.permission import permitted
@@ -132,7 +132,8 @@ class Subscription:
 
     @property
     def feed(self) -> str:
-        return "outline" if self.channel == "reasoning" and self.outline else self.channel
+        lighter = (feed for feed, channel in LIGHT.items() if channel == self.channel and self.outline)
+        return next(lighter, self.channel)
 
 
 class SocketConversation:

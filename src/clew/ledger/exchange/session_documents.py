@@ -107,6 +107,7 @@ class SessionExport(LedgerInput):
     destination: Annotated[
         str | None,
         Field(
+            min_length=1,
             max_length=4000,
             description=f"Write it to a file in this directory, below <data directory>/exports ({SEED_EXPORTS} is it).",
         ),

@@ -46,8 +46,8 @@ def notebook_create(ctx: Context, args: NotebookCreate) -> Json:
 
 
 class Load(LedgerInput):
-    path: Annotated[Name | None, Field(description="A .src.md file below the project directory.")] = None
-    content: Annotated[Text | None, Field(description="The text of a .src.md file.")] = None
+    path: Annotated[Name | None, Field(min_length=1, description="A .src.md file below the project directory.")] = None
+    content: Annotated[Text | None, Field(min_length=1, description="The text of a .src.md file.")] = None
 
 
 @operation(
@@ -275,7 +275,9 @@ def notebook_list_cells(ctx: Context, args: NotebookPlace) -> Json:
 
 class NotebookExport(LedgerInput):
     notebook_id: NotebookId
-    path: Annotated[Name | None, Field(description="Also write it here, below the project directory.")] = None
+    path: Annotated[
+        Name | None, Field(min_length=1, description="Also write it here, below the project directory.")
+    ] = None
 
 
 @operation(

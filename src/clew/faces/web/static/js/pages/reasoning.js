@@ -56,7 +56,8 @@ class ReasoningPage {
         outline: true,
       }),
     );
-    this.ends.push(feed.on("sessions", (event, data) => this.sessions.heard(event, data)));
+    const heard = (event, data) => this.sessions.heard(event, data);
+    this.ends.push(feed.on("sessions", heard, { outline: true }));
   }
 
   end() {

@@ -13,7 +13,7 @@ from clew.canonical import canonical_bytes
 from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
-from clew.reasoning.cards.forms import Card, CardInput, lost_edges, read_card
+from clew.reasoning.cards.forms import Card, CardInput, is_form, lost_edges, read_card
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Node, edge, node, put_edge, put_node
 from clew.reasoning.graph.view import BY_SEQ
@@ -335,6 +335,12 @@ def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scop
             "EDGES_IN_CARD",
             f"{lost['field']} inside the card is kept as meta and links nothing",
             f"Give {lost['field']} beside card, or add the edge with think_link.",
+        )
+    if is_form(card.title, card.text):
+        ctx.warn(
+            "CARD_UNFILLED",
+            "the card holds only the words that were proposed, so it proves nothing and passes no gate",
+            "Write another in your own words.",
         )
     return scope, step, write_card(ctx, scope, card, args.supports, args.blocks, step)
 

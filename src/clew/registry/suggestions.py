@@ -44,8 +44,21 @@ def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) ->
         swapped = _swapped(suggestion, toolset)
         if swapped not in result:
             result.append(swapped)
-    tier = _tier_needed(result, catalogue, toolset)
-    return [disclosure(tier), *result] if tier else result
+    return list(_disclosed(result, catalogue, toolset))
+
+
+def _disclosed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> Iterator[Suggestion]:
+    """Each suggestion, and directly before one that is not listed the smallest tier that lists it, if no earlier one
+    does."""
+    told = -1
+    for suggestion in suggestions:
+        if suggestion["action"] == "call_method":
+            told = max(told, TIERS.index(suggestion["params"]["toolset"]))
+        entry = catalogue.find(suggestion.get("target", ""))
+        if entry is not None and not catalogue.lists(toolset, entry) and TIERS.index(entry.tier) > told:
+            told = TIERS.index(entry.tier)
+            yield disclosure(entry.tier)
+        yield suggestion
 
 
 def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Suggestion]:
@@ -88,15 +101,6 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     instead = _INSTEAD[target]
     params: Json = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
     return {**suggestion, "target": instead, "params": params}
-
-
-def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> str | None:
-    """The smallest tier that lists everything suggested, when the current toolset does not."""
-    entries = [catalogue.find(suggestion.get("target", "")) for suggestion in suggestions]
-    missing = [
-        TIERS.index(entry.tier) for entry in entries if entry is not None and not catalogue.lists(toolset, entry)
-    ]
-    return TIERS[max(missing)] if missing else None
 
 
 LEAST_ROOM = 1_000

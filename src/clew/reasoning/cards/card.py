@@ -30,6 +30,7 @@ from clew.reasoning.scope import (
     resolve_step,
 )
 from clew.reasoning.visibility import CARD_TYPES, default_tags, is_derived
+from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.operation import Input, Names, operation
 from clew.store.database import Row
@@ -291,7 +292,7 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
     nothing; without an id every call makes another card.
     """
     scope, step, written = _write(ctx, args, None)
-    if step is not None and written.inserted:
+    if step is not None and written.inserted and _lists_notes(ctx):
         ctx.suggest(_note_call(step, written.card_id, read_card(args.card).label))
     if args.verbosity == "compact":
         return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
@@ -313,6 +314,12 @@ def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, 
         "graph_applied": {"nodes_upserted": written.nodes_upserted, "edges_upserted": written.edges_upserted},
         "last_seq": written.last_seq,
     }
+
+
+def _lists_notes(ctx: Context) -> bool:
+    """Whether a note can be proposed as it is. It is only one more thing to do, and not worth a list of all tools."""
+    entry = catalogue().find("tasks_note")
+    return entry is not None and catalogue().lists(ctx.connection.toolset, entry)
 
 
 def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:

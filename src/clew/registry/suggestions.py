@@ -160,6 +160,12 @@ def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
     return _longer_lists(model, own)
 
 
+def leads_to(following: Json) -> str:
+    """What the arguments of `next_page` lead to: most lists have pages, the others grow."""
+    grows = all(name == "limit" or name.startswith("limit_") or name.endswith("_limit") for name in following)
+    return "The same with a longer list." if grows else "The next page."
+
+
 def _next_parts(shown: Json, fields: Mapping[str, FieldInfo], own: Json) -> Json:
     """For an answer of several lists: where each goes on that does, or a higher limit if it cannot be paged."""
     following: Json = {}

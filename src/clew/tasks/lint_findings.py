@@ -258,7 +258,7 @@ def _wording(task: Work, step: Step, found: LintFindings) -> None:
         message = f"{step.path} does not say how one sees that it is done"
         found.issues.append(LintIssue("MISSING_CRITERIA", "unverifiable", message, "Add a criterion.", here))
         value = f"{step.title}: the outcome can be seen"
-        patch = field_patch(task, step, "seed_criteria", "success_criteria", value, "Add a criterion", "append")
+        patch = field_patch(task, step, "seed_success_criteria", "success_criteria", value, "Add a criterion", "append")
         found.patches.append(patch)
     if not step.tests:
         message = f"{step.path} does not say what checks it"

@@ -292,8 +292,10 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
     nothing; without an id every call makes another card.
     """
     scope, step, written = _write(ctx, args, None)
-    if step is not None and written.inserted and _lists_notes(ctx):
-        ctx.suggest(_note_call(step, written.card_id, read_card(args.card).label))
+    if step is not None and written.inserted:
+        listed = _lists_notes(ctx)
+        label = read_card(args.card).label
+        ctx.suggest(_note_call(step, written.card_id, label) if listed else _snapshot_call(ctx, step))
     if args.verbosity == "compact":
         return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
     answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
@@ -317,9 +319,14 @@ def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, 
 
 
 def _lists_notes(ctx: Context) -> bool:
-    """Whether a note can be proposed as it is. It is only one more thing to do, and not worth a list of all tools."""
     entry = catalogue().find("tasks_note")
     return entry is not None and catalogue().lists(ctx.connection.toolset, entry)
+
+
+def _snapshot_call(ctx: Context, step: StepFocus) -> Suggestion:
+    """Where no note is listed: a note is only one more thing to do, and not worth a list of all tools."""
+    task = step.task_id if ctx.ws.focus != step.task_id else None
+    return suggest("tasks_snapshot", "Shows what comes next.", "medium", task=task)
 
 
 def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:

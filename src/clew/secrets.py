@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from clew.letters import is_no_word
+
 HIDDEN = "<redacted>"
 
 _BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u00[01][0-9a-f]))"
@@ -179,9 +181,13 @@ def _is_secret(match: re.Match[str]) -> bool:
         return _header_before(match.string, match.start()) is not None or _is_token(value.rstrip(".=/"))
     if match.re is _ADDRESS or match["value"].lstrip("\\").startswith(('"', "'")):
         return True
-    return _is_named_value(match["word"].lower(), value.rstrip(".)"))
+    return _is_named_value(match, match["word"].lower(), value.rstrip(".)"))
 
 
+_GIVEN = re.compile(r"(?:(?<=\\)(?:[bfnrt]|u00[01][0-9a-f]))?token=", re.IGNORECASE)
+"""The whole name, after an escape where the text holds JSON."""
+_SHORTEST = 4
+"""Letters or digits of a value from which it is hidden whatever it is."""
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}")
 """So many in a row are hardly in any word."""
 _CAPITAL_INSIDE = re.compile(r"(?<=[a-z])[A-Z]")
@@ -197,19 +203,28 @@ def _is_token(value: str) -> bool:
     # Letters chosen at random change to capitals at every fourth one, words joined to a name (`accessToken`) at six.
     capitals = len(_CAPITAL_INSIDE.findall(longest))
     return (
-        len(longest) >= 20 or 5 * capitals >= max(len(longest), 10) or _CONSONANTS.search(longest.lower()) is not None
+        len(longest) >= 20
+        or 5 * capitals >= max(len(longest), 10)
+        or _CONSONANTS.search(longest.lower()) is not None
+        or is_no_word(longest.lower())
     )
 
 
-def _is_named_value(word: str, value: str) -> bool:
-    """A password may be anything; a token or secret is no plain word or count (`secret=santa`, `tokens: 12`)."""
+def _is_named_value(match: re.Match[str], word: str, value: str) -> bool:
+    """A password or key may be anything; a token or secret is no plain word or count (`secret=santa`, `tokens: 12`)."""
     if _SAID.fullmatch(value):
         return False
-    return (
-        word.startswith(("pass", "pwd"))
-        or "key" in word
-        or not (value.isdigit() or (value.isalpha() and value.islower()))
-    )
+    if word.startswith(("pass", "pwd")) or "key" in word:
+        return True
+    plain = value.isdigit() or (value.isalpha() and value.islower())
+    return not plain or is_no_word(value) or _is_given(match, value)
+
+
+def _is_given(match: re.Match[str], value: str) -> bool:
+    """Whether a plain value is assigned as programs do it, `token=abcd`: nobody writes a sentence so."""
+    if len(value) < _SHORTEST or "token" in value:
+        return False
+    return _GIVEN.fullmatch(match.string, match.start("name"), match.end("name")) is not None
 
 
 def _has_password(value: str) -> bool:

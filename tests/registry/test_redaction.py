@@ -19,6 +19,8 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
     "text",
     [
         "token=abcdef123",
+        "token=abcdef",
+        "Bearer abcdefghijklmnop",
         "password = hunter2",
         "Authorization: Bearer abcdef.ghijkl",
         "ghp_" + "a" * 36,
@@ -50,6 +52,12 @@ def test_ordinary_words_stay(text: str) -> None:
 
 USUAL = {
     "variable": "DB_PASSWORD=Tr0ub4dor",
+    "token of letters": "token=abcdef",
+    "short token": "token=wert",
+    "token of digits": "token=20485",
+    "token of letters in a file": "token = abcdef",
+    "secret of letters": "secret: abcdefgh",
+    "bare bearer of letters": "it sent Bearer abcdefghijklmnop",
     "own token": "CLEW_TOKEN=abcdef123456",
     "after a colon": "password: hunter2",
     "letters only": "password: correcthorse",
@@ -92,7 +100,8 @@ def test_the_usual_forms_of_secrets_are_hidden_and_screened(form: str) -> None:
         assert "<redacted>" in hidden
         assert hidden.startswith("before ") and hidden.endswith(" after")
         assert not any(
-            part in hidden for part in ("hunter2", "Tr0ub4dor", "abcdef", "correcthorse", "two words", "ter2")
+            part in hidden
+            for part in ("hunter2", "Tr0ub4dor", "abcdef", "correcthorse", "two words", "ter2", "wert", "20485")
         )
     assert redact_text(redact_text(text)) == redact_text(text)
 
@@ -101,6 +110,10 @@ def test_the_usual_forms_of_secrets_are_hidden_and_screened(form: str) -> None:
     "text",
     [
         "secret=santa",
+        "token=true and token=none",
+        "login(token=token, secret=usual)",
+        "token: the word, token: stands for a word, one token = four letters",
+        "a bearer bond, bearer instruments, bearer authentication, Bearer middleware",
         "max_tokens=1000, used_tokens: 12",
         "tokenizer: bert-base-uncased",
         "secretary: J. Doe",

@@ -47,6 +47,7 @@ def test_a_task_s_weak_points_are_found_and_mended(call: Caller, task: str) -> N
     }
     proof = next(patch for patch in found["patches"] if patch["id"].endswith("require_proof_tests"))
     assert proof["apply"]["arguments"]["step_id"] == "STEP-00000004"
+    assert "patch:step:STEP-00000001:seed_success_criteria" in [patch["id"] for patch in found["patches"]]
     assert len(mend(call, task=task)) == 17
     assert codes(lint(call, task=task)) == ["MISSING_PROOF_TESTS"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -141,19 +140,18 @@ def test_a_strict_step_needs_reasoning_and_an_override_is_kept_with_its_reason(c
 def test_the_next_action_of_strict_work_is_the_thought_that_is_missing(call: Caller) -> None:
     call("tasks_macro_start", task_title="One", steps=[STEP], reasoning_mode="strict")
     prove(call.clew, "TASK-001", "s:0")
-    own_words = {"What must hold for: ": "It rests on ", "Smallest check that could prove it wrong.": "Count the rows."}
+    own_words = iter([{"type": "hypothesis", "title": "It rests on rows"}, {"type": "test", "title": "Count the rows"}])
     went = []
     for _ in range(8):
         action = call("tasks_snapshot")["capsule"]["action"]
         went.append(action["tool"])
         if action["tool"] == "tasks_macro_finish":
             break
-        sent = json.dumps(action["args"])
-        for form, words in own_words.items():
-            sent = sent.replace(form, words)
-        call(action["tool"], **json.loads(sent))
-    assert went[-2:] == ["tasks_macro_close_step", "tasks_macro_finish"]
-    assert set(went[:-2]) == {"think_card"}
+        call(action["tool"], **action["args"])
+        if action["tool"] == "open":
+            written = [card["id"] for card in call("think_context", target="TASK-001")["cards"]]
+            call("think_card", target="TASK-001", step="focus", card=next(own_words), supports=written)
+    assert went == ["open", "open", "tasks_macro_close_step", "tasks_macro_finish"]
 
 
 def test_a_revision_that_moved_stops_the_macro(call: Caller) -> None:

@@ -49,3 +49,11 @@ def test_it_stays_small_and_its_commands_run(call: Caller) -> None:
 def test_a_small_budget_keeps_the_ref(call: Caller) -> None:
     call("tasks_macro_start", task_title="Importer: rows", steps=[STEP])
     assert call("tasks_mindpack", max_chars=20)["budget"]["ref"].startswith("mindpack@")
+
+
+def test_a_small_budget_keeps_the_first_line_whole(call: Caller) -> None:
+    call("tasks_macro_start", task_title="Importer: rows", steps=[STEP])
+    whole = call("tasks_mindpack")["mindpack"]["summary"].splitlines()
+    for room in (400, 300, 250, 200, 150):
+        shown = call("tasks_mindpack", max_chars=room)["mindpack"]["summary"].splitlines()
+        assert shown == whole[: len(shown)] and shown, f"a line is whole or not there, at {room}"

@@ -35,8 +35,8 @@ def test_six_calls_from_an_empty_store_to_a_finished_task(call: Caller) -> None:
     told: list[dict[str, Any]] = [
         {"task_title": "Importer: read rows", "steps": [STEP]},
         {},
-        {"note": "Read them.\nCMD: make test"},
         {},
+        {"note": "Read them.\nCMD: make test"},
         {},
     ]
     for changed in told:
@@ -46,7 +46,7 @@ def test_six_calls_from_an_empty_store_to_a_finished_task(call: Caller) -> None:
         "tasks_snapshot",
         "tasks_macro_start",
         "think_card",
-        "tasks_note",
+        "tasks_snapshot",
         "tasks_macro_close_step",
         "tasks_macro_close_step",
     ]
@@ -63,7 +63,7 @@ def test_started_by_hand_every_first_command_runs_as_it_stands(call: Caller) -> 
     while not answer.lines or "| done" not in answer.lines[0]:
         name, answer = follow(call, answer)
         went.append(name)
-    assert went == ["think_card", "tasks_note", "tasks_macro_close_step", "tasks_macro_close_step"]
+    assert went == ["think_card", "tasks_snapshot", "tasks_macro_close_step", "tasks_macro_close_step"]
 
 
 def test_a_snapshot_in_between_leads_to_the_same_next_call(call: Caller) -> None:

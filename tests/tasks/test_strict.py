@@ -45,13 +45,43 @@ def test_no_path_closes_a_step_without_a_claim(call: Caller, strict: str, name: 
     assert again["details"]["missing"] == ["BM4_HYPOTHESIS_NO_TEST"]
 
 
-def test_what_the_snapshot_proposes_counts_only_in_ones_own_words(call: Caller, strict: str) -> None:
-    for _ in range(2):
+def test_the_command_of_a_strict_step_shows_the_card_that_closes_it(call: Caller, strict: str) -> None:
+    """Only the author has the words, so the command shows what they are for, and each card leads on to the next."""
+    went = []
+    for card in ({"type": "hypothesis", "title": "Quotes are rare"}, {"type": "test", "title": "Count them"}):
         action = call("tasks_snapshot", task=strict)["capsule"]["action"]
-        assert action["tool"] == "think_card"
-        call(action["tool"], **action["args"])
-        missing = call.error("tasks_done", task=strict, path="s:0")["details"]["missing"]
-        assert missing == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
+        assert (action["tool"], action["args"]["id"]) == ("open", "STEP-00000001")
+        needed = call("open", id="STEP-00000001")["gate"]["reasoning"]
+        assert f"think_card target={strict} step=STEP-00000001" in needed["needs"]
+        written = call("think_context", target=strict)["cards"]
+        went.append((needed["missing"], action["purpose"], len(written)))
+        call("think_card", target=strict, step="STEP-00000001", card=card, supports=[item["id"] for item in written])
+    assert went == [
+        (["STRICT_NO_HYPOTHESIS_OR_DECISION"], "strict: think_card what it rests on", 0),
+        (["BM4_HYPOTHESIS_NO_TEST"], "strict: think_card a test of CARD-1", 1),
+    ]
+    assert "reasoning" not in call("open", id="STEP-00000001")["gate"]
+    call("tasks_done", task=strict, path="s:0")
+
+
+@pytest.mark.parametrize("toolset", ["branchmind", "daily", "core", "full"])
+def test_a_refusal_names_the_card_and_calls_only_what_is_listed(call: Caller, strict: str, toolset: str) -> None:
+    call.session.toolset = toolset
+    answer = call.answer("tasks_macro_close_step", task=strict)
+    error = answer.envelope["error"]
+    assert f"think_card target={strict} step=STEP-00000001 with a card of type decision" in error["recovery"]
+    assert "remember" not in error["recovery"] and "unproven" not in error["recovery"]
+    told = ["tools/list toolset=daily"] if toolset == "core" else []
+    assert call.lines("tasks_macro_close_step", task=strict)[1:] == [*told, "open id=STEP-00000001"]
+    run_suggestions(call.clew, answer, call.session)
+
+
+def test_a_form_that_is_written_is_told_to_count_for_nothing(call: Caller, strict: str) -> None:
+    card = {"type": "hypothesis", "title": "What must hold for: Parse"}
+    answer = call.answer("think_card", target=strict, step="s:0", card=card)
+    assert [item["code"] for item in answer.envelope["warnings"]] == ["CARD_UNFILLED"]
+    error = call.error("tasks_done", task=strict, path="s:0")
+    assert error["details"]["missing"] == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
 
 
 def test_a_step_that_names_its_tests_wants_their_runs_seen(call: Caller, task: str) -> None:

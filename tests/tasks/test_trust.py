@@ -131,3 +131,18 @@ def test_a_strict_step_does_not_close_on_a_fallen_premise(call: Caller, task: st
     run_suggestions(call.clew, answer, call.session)
     call("think_set_status", target=task, targets=[fact], status="open")
     call("tasks_close_step", task=task, path="s:0", checkpoints="gate")
+
+
+def test_a_decision_in_the_place_of_one_that_fell_lets_a_strict_step_close(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    seen(call.clew, task, "s:0")
+    fact = call("think_card", target=task, card={"type": "evidence", "title": "It is fast"})["card_id"]
+    decision = {"type": "decision", "title": "Use it", "text": "It is fast."}
+    old = call("think_card", target=task, step="s:0", card=decision)["card_id"]
+    call("graph_apply", target=task, ops=[{"op": "edge_upsert", "from": old, "rel": "depends_on", "to": fact}])
+    call("think_set_status", target=task, targets=[fact], status="disproved")
+    told = call.error("tasks_close_step", task=task, path="s:0", checkpoints="gate")["recovery"]
+    assert f"without {fact}" in told and "think_set_status superseded" in told
+    call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use csv", "text": "It is simple."})
+    call("think_set_status", target=task, targets=[old], status="superseded")
+    call("tasks_close_step", task=task, path="s:0", checkpoints="gate")

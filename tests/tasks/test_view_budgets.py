@@ -64,6 +64,8 @@ def covers(large: Any, small: Any) -> bool:
         return len(small) <= len(large) and any(all(map(covers, end, small)) for end in ends)
     if isinstance(small, str) and isinstance(large, str) and small.endswith("..."):
         return len(large) >= len(small) and large.startswith(small[:-3])
+    if isinstance(small, str) and isinstance(large, str) and "\n" in large:
+        return small == large or large.startswith(f"{small}\n")
     return bool(small == large)
 
 

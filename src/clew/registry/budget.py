@@ -68,6 +68,8 @@ class Clip(NamedTuple):
 
     path: str
     chars: int
+    whole_lines: bool = False
+    """Cut behind a line, and never in the first, so that what is left can be pasted."""
 
 
 class Drop(NamedTuple):

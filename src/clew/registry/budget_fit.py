@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from clew.errors import warning
 from clew.registry.budget import LARGEST, SMALLEST, Budget, Clip, Result, Trim, size
 from clew.registry.budget_steps import ListCut, give_up, keeps_a_list, places
-from clew.registry.short_form import named
+from clew.registry.short_form import NAMES, named
 
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
 
@@ -189,12 +189,15 @@ def escalated(default: int, needed: int) -> int:
 def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Result:
     """What fits of an answer that no step makes small enough.
 
-    The list that is given up last comes first, by the name of one item; then the fields that the budget keeps, what
-    counts or pages that list, a label for the item, the other lists, and what else fits of what the steps have left.
-    Fields that a step dropped come back as candidates: here `keep` decides.
+    The name of the thing that was asked for comes first, then the list that is given up last, by the name of one item;
+    then the fields that the budget keeps, what counts or pages that list, a label for the item, the other lists, and
+    what else fits of what the steps have left. Fields that a step dropped come back as candidates: here `keep` decides.
     """
-    kept = _last_list(shrunk, budget, limit)
+    subject = _subject(result, budget, limit)
+    kept = subject | _last_list(shrunk, budget, limit - (size(subject) - 1 if subject else 0))
     last = list(_lists(kept))
+    # While the list waits for room, the thing has its name alone, so that a larger budget does not take back the rest.
+    settled = kept.keys() - (subject.keys() if last or not any(places(shrunk, _last_trim(budget).path)) else ())
 
     def add(name: str, value: Any) -> bool:
         fitting = _as_fits(name, value, budget, limit - size({**kept, name: 0, "truncated": True}) + 1)
@@ -205,7 +208,7 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
     # What depends on a list can be given only when it is known whether the list is.
     waiting = {"truncated", *(name for step in others for name in step.dependents())}
     for name in budget.keep:
-        if name in result and name not in waiting | kept.keys():
+        if name in result and name not in waiting | settled:
             add(name, shrunk.get(name, result[name]))
     # Where a list goes on is worth more than a label. Without room for the one there is none of the other, so that a
     # larger budget does not take the label back.
@@ -246,6 +249,20 @@ def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
     return _slim(value, room) if name in budget.keep and name != "pagination" else None
 
 
+def _subject(result: Result, budget: Budget, limit: int) -> Result:
+    """The thing that an answer is about, by its name alone: what a budget keeps first, if that is an object."""
+    field = budget.keep[0] if budget.keep else ""
+    thing = result.get(field)
+    called = _called(thing) if isinstance(thing, dict) else {}
+    return {field: called} if called and size({field: called, "truncated": True}) <= limit else {}
+
+
+def _called(thing: Result) -> Result:
+    """What names a thing, where it has an id."""
+    name = next((name for name in NAMES if isinstance(thing.get(name), str)), None)
+    return {} if name is None else {name: thing[name]}
+
+
 def _last_trim(budget: Budget) -> Trim:
     """The step that would empty the list that counts most."""
     last = budget.steps[-1] if budget.steps else None
@@ -265,10 +282,15 @@ def _last_list(shrunk: Result, budget: Budget, limit: int) -> Result:
 
 
 def _slim(value: Any, room: int) -> Result | None:
-    """An object without its lists, in its order, as far as there is room; None where nothing is left."""
+    """An object without its lists, in its order, as far as there is room; None where nothing is left.
+
+    What names it comes first, and without its name nothing is told of it.
+    """
     if not isinstance(value, dict):
         return None
-    shown: Result = {}
+    shown = _called(value)
+    if size(shown) > room:
+        return None
     for name, item in value.items():
         left = room - size({**shown, name: 0}) + 1
         part = item if isinstance(item, str | int | float | bool) else _slim(item, left)

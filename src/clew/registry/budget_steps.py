@@ -17,7 +17,7 @@ def give_up(
         if isinstance(step, Trim):
             _trim(ListCut(result, holder, name, step, report), limit, left_out, least)
         elif isinstance(step, Clip):
-            if _clip(holder, name, step.chars):
+            if _clip(holder, name, step):
                 _tell(result, report, step.path, True)
         elif isinstance(step, Pick):
             if isinstance(holder[name], dict):
@@ -172,11 +172,14 @@ def _cursor(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> A
     return (kept[0] if first else kept[-1])[step.key]
 
 
-def _clip(holder: dict[str, Any], name: str, chars: int) -> bool:
+def _clip(holder: dict[str, Any], name: str, step: Clip) -> bool:
     text = holder[name]
-    if not isinstance(text, str) or len(text) <= chars:
+    if not isinstance(text, str) or len(text) <= step.chars:
         return False
-    holder[name] = text[: max(chars - 3, 0)] + "..."
+    if step.whole_lines:
+        holder[name] = text[: step.chars + 1].rpartition("\n")[0] or text.partition("\n")[0]
+    else:
+        holder[name] = text[: max(step.chars - 3, 0)] + "..."
     return True
 
 

@@ -24,7 +24,7 @@ from clew.registry.lookup import find_completer, find_operation, find_prompt, fi
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
-from clew.registry.suggestions import fitted, next_page, with_room
+from clew.registry.suggestions import fitted, leads_to, next_page, with_room
 from clew.registry.toolsets import TOOLSETS, tier_of
 from clew.settings import Settings
 from clew.store.database import Database
@@ -252,7 +252,7 @@ class Dispatcher:
             again = _again(operation, own)
             after = next_page(shown, operation.input, own) if again is not None else None
             if again is not None and after is not None:
-                call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(again | after)))
+                call.remarks.suggestions.append(suggest(operation.name, leads_to(after), "medium", **(again | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)

@@ -115,7 +115,10 @@ def error_lines(error: Json, suggestions: list[Suggestion], default_workspace: s
     advice = _advice(error, default_workspace)
     fix = f" | fix: {advice}" if advice else ""
     lines = [one_line(f"ERROR: {error['code']} {error['message']}{fix}")]
-    return lines + [suggestion_line(item, default_workspace) for item in suggestions[:2]]
+    # At most two commands; one that lists what the next calls says nothing where that found no place.
+    shown = suggestions[:2]
+    shown = shown[:-1] if shown and shown[-1]["action"] == "call_method" else shown
+    return lines + [suggestion_line(item, default_workspace) for item in shown]
 
 
 def _advice(error: Json, default_workspace: str | None) -> str:

@@ -44,8 +44,21 @@ def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) ->
         swapped = _swapped(suggestion, toolset)
         if swapped not in result:
             result.append(swapped)
-    tier = _tier_needed(result, catalogue, toolset)
-    return [disclosure(tier), *result] if tier else result
+    return list(_disclosed(result, catalogue, toolset))
+
+
+def _disclosed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> Iterator[Suggestion]:
+    """Each suggestion, and directly before one that is not listed the smallest tier that lists it, if no earlier one
+    does."""
+    told = -1
+    for suggestion in suggestions:
+        if suggestion["action"] == "call_method":
+            told = max(told, TIERS.index(suggestion["params"]["toolset"]))
+        entry = catalogue.find(suggestion.get("target", ""))
+        if entry is not None and not catalogue.lists(toolset, entry) and TIERS.index(entry.tier) > told:
+            told = TIERS.index(entry.tier)
+            yield disclosure(entry.tier)
+        yield suggestion
 
 
 def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Suggestion]:
@@ -88,15 +101,6 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     instead = _INSTEAD[target]
     params: Json = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
     return {**suggestion, "target": instead, "params": params}
-
-
-def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> str | None:
-    """The smallest tier that lists everything suggested, when the current toolset does not."""
-    entries = [catalogue.find(suggestion.get("target", "")) for suggestion in suggestions]
-    missing = [
-        TIERS.index(entry.tier) for entry in entries if entry is not None and not catalogue.lists(toolset, entry)
-    ]
-    return TIERS[max(missing)] if missing else None
 
 
 LEAST_ROOM = 1_000
@@ -154,6 +158,12 @@ def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
     if more and "offset" in fields and isinstance(count, int):
         return {"offset": own.get("offset", 0) + count}
     return _longer_lists(model, own)
+
+
+def leads_to(following: Json) -> str:
+    """What the arguments of `next_page` lead to: most lists have pages, the others grow."""
+    grows = all(name == "limit" or name.startswith("limit_") or name.endswith("_limit") for name in following)
+    return "The same with a longer list." if grows else "The next page."
 
 
 def _next_parts(shown: Json, fields: Mapping[str, FieldInfo], own: Json) -> Json:

@@ -1,8 +1,8 @@
 """What a server offers under one name: which tools it lists, what it calls itself, and what it takes for granted.
 
-The tiers `core`, `daily` and `full` are lists of BranchMind's. The sets named after a contract are for clients of that
-program, who change one command and find the same list, server name and defaults. Every operation stays callable in
-every set. A contract's defaults of *settings* (ports, places) stand in `settings.CONTRACT_SETTINGS`.
+The tiers `core` and `daily` are lists of BranchMind's, and `full` is everything. The sets named after a contract are
+for clients of that program, who change one command and find the same list, server name and defaults. Every operation
+stays callable in every set. A contract's defaults of *settings* (ports, places) stand in `settings.CONTRACT_SETTINGS`.
 """
 
 from __future__ import annotations

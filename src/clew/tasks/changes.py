@@ -19,14 +19,13 @@ from clew.tasks.gates import (
     check_finished_proofs,
     check_gate,
     check_proof,
-    check_reasoning,
     gate_of,
-    reopened_steps,
     warn_of_proof,
 )
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
+from clew.tasks.reasoning_gate import check_reasoning, reopened_steps
 from clew.tasks.steps import Step, first_open, open_count, step_node, steps_of
 
 

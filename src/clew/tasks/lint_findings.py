@@ -9,9 +9,10 @@ from clew.canonical import Json
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.registry.context import Context
-from clew.tasks.gates import Gate, gates_of, suspect_steps
+from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import ACTIVE_LIMIT, Work, tasks_of
 from clew.tasks.proofs import StaleProof
+from clew.tasks.reasoning_gate import suspect_steps
 from clew.tasks.steps import Step, first_open, steps_of
 from clew.tasks.templates import template_by_id
 from clew.tasks.texts import anchor_for
@@ -257,7 +258,7 @@ def _wording(task: Work, step: Step, found: LintFindings) -> None:
         message = f"{step.path} does not say how one sees that it is done"
         found.issues.append(LintIssue("MISSING_CRITERIA", "unverifiable", message, "Add a criterion.", here))
         value = f"{step.title}: the outcome can be seen"
-        patch = field_patch(task, step, "seed_criteria", "success_criteria", value, "Add a criterion", "append")
+        patch = field_patch(task, step, "seed_success_criteria", "success_criteria", value, "Add a criterion", "append")
         found.patches.append(patch)
     if not step.tests:
         message = f"{step.path} does not say what checks it"

@@ -23,6 +23,7 @@ from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.proof_receipts import ProofReceipt, receipt_by_id, receipt_json
 from clew.tasks.proofs import Proof, proof_state, proof_states, state_words
+from clew.tasks.reasoning_gate import strict_json
 from clew.tasks.steps import Step, find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.outlook import progress
@@ -109,7 +110,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
     step = find_step(ctx, id)
     if step is None:
         return None
-    gate = gate_of(ctx, step)
+    gate, strict = gate_of(ctx, step), strict_json(ctx, work_by_id(ctx, step.task), step)
     evidence = ctx.tx.all(
         "SELECT id FROM evidence WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
         ctx.workspace,
@@ -132,6 +133,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
             "required": list(gate.required),
             "missing": list(gate.missing),
             "missing_proof": list(gate.missing_proof),
+            **({"reasoning": strict} if strict else {}),
         },
         "lease": lease_json(lease_of(ctx, id)),
         "nodes": nodes[:limit],

@@ -106,3 +106,14 @@ async def test_a_set_named_after_a_contract_looks_like_the_original(
         assert client.session.initialize_result.server_info.name == server_name
     assert listed[0] == first and len(listed) == count
     assert read and all(uri.startswith(resources) for uri in read)
+
+
+async def test_full_lists_everything_and_branchmind_what_the_original_shows(make_clew: Callable[..., Clew]) -> None:
+    core = ["status", "tasks_macro_start", "tasks_snapshot", "workspace_use"]
+    daily = ["open", "skill", "tasks_jobs_radar", "tasks_lint", "tasks_macro_close_step", "tasks_macro_delegate"]
+    daily += ["think_card", "think_playbook", "workspace_reset"]
+    server = build_server(make_clew(toolset="branchmind"))
+    async with Client(server, mode="legacy") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == core + daily
+        assert await names(client, "daily") == core + daily and await names(client, "core") == core
+        assert sorted(await names(client, "full")) == sorted(entry.name for entry in catalogue().operations)

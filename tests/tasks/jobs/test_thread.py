@@ -132,6 +132,24 @@ def test_a_job_registers_its_anchor_and_is_found_by_its_list(call: Caller) -> No
     ]
 
 
+def test_every_list_of_jobs_says_how_it_grows(call: Caller) -> None:
+    """It has no pages: jobs change places in it."""
+    for title in ("one", "two"):
+        call("tasks_jobs_create", title=title, prompt="do")
+    for name in ("tasks_jobs_list", "tasks_jobs_radar"):
+        assert call.lines(name, fmt="lines", limit=1)[-1] == "MORE: limit=2"
+        assert not any(line.startswith("MORE:") for line in call.lines(name, fmt="lines", limit=2))
+        (way,) = call.answer(name, limit=1).envelope["suggestions"]
+        assert (way["reason"], way["params"]) == ("The same with a longer list.", {"limit": 2})
+
+
+def test_the_id_of_a_job_goes_last(call: Caller) -> None:
+    call("tasks_jobs_create", title="one", prompt="do")
+    for room in range(50, 400, 10):
+        assert call("tasks_jobs_open", job="JOB-001", max_chars=room)["job"]["job_id"] == "JOB-001", room
+    assert call("tasks_jobs_open", job="JOB-001", max_chars=100)["events"], "its newest event comes second"
+
+
 def test_jobs_are_listed_newest_change_first_and_filtered(call: Caller) -> None:
     for title in ("one", "two", "three"):
         call("tasks_jobs_create", title=title, prompt="do", task="TASK-001")

@@ -13,7 +13,7 @@ from clew.canonical import canonical_bytes
 from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
-from clew.reasoning.cards.forms import Card, CardInput, lost_edges, read_card
+from clew.reasoning.cards.forms import Card, CardInput, is_form, lost_edges, read_card
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Node, edge, node, put_edge, put_node
 from clew.reasoning.graph.view import BY_SEQ
@@ -30,6 +30,7 @@ from clew.reasoning.scope import (
     resolve_step,
 )
 from clew.reasoning.visibility import CARD_TYPES, default_tags, is_derived
+from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.operation import Input, Names, operation
 from clew.store.database import Row
@@ -292,7 +293,9 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
     """
     scope, step, written = _write(ctx, args, None)
     if step is not None and written.inserted:
-        ctx.suggest(_note_call(step, written.card_id, read_card(args.card).label))
+        listed = _lists_notes(ctx)
+        label = read_card(args.card).label
+        ctx.suggest(_note_call(step, written.card_id, label) if listed else _snapshot_call(ctx, step))
     if args.verbosity == "compact":
         return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
     answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
@@ -315,6 +318,17 @@ def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, 
     }
 
 
+def _lists_notes(ctx: Context) -> bool:
+    entry = catalogue().find("tasks_note")
+    return entry is not None and catalogue().lists(ctx.connection.toolset, entry)
+
+
+def _snapshot_call(ctx: Context, step: StepFocus) -> Suggestion:
+    """Where no note is listed: a note is only one more thing to do, and not worth a list of all tools."""
+    task = step.task_id if ctx.ws.focus != step.task_id else None
+    return suggest("tasks_snapshot", "Shows what comes next.", "medium", task=task)
+
+
 def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
     """Suggest a note at the step that leads to the new card."""
     note = f"{card_id} {shorten(' '.join(label.split()), 100)}".strip()
@@ -335,6 +349,12 @@ def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scop
             "EDGES_IN_CARD",
             f"{lost['field']} inside the card is kept as meta and links nothing",
             f"Give {lost['field']} beside card, or add the edge with think_link.",
+        )
+    if is_form(card.title, card.text):
+        ctx.warn(
+            "CARD_UNFILLED",
+            "the card holds only the words that were proposed, so it proves nothing and passes no gate",
+            "Write another in your own words.",
         )
     return scope, step, write_card(ctx, scope, card, args.supports, args.blocks, step)
 

@@ -236,9 +236,10 @@ DOUBT_PROPOSAL = (
 )
 OUTCOME_PROPOSAL = "RESULT: what came out\nLINK: where it can be seen"
 CLAIM_PROPOSAL = "What must hold for: "
+"""How a title began that views once proposed; such cards are in stores."""
 _PROPOSALS = frozenset(" ".join(text.split()) for text in (TEST_PROPOSAL, COUNTER_PROPOSAL, DOUBT_PROPOSAL))
 """Texts that the engine and the views propose in place of an author's own words. A card with such a text is stored,
-but counts for nothing until it is rewritten."""
+but counts for nothing until it is rewritten, which its answer says."""
 
 
 def is_form(title: str | None, text: str | None) -> bool:

@@ -56,9 +56,14 @@ def list_lines(result: Json, default_workspace: str) -> list[str]:
     more = " has_more=true" if result["has_more"] else ""
     lines = [f"{place(result, default_workspace)}jobs count={result['count']}{remark}{more}"]
     lines += item_lines(result, result["jobs"], _job_line)
-    if result["has_more"] and result["count"] < MOST and not result["truncated"]:
-        lines.append(f"MORE: limit={min(2 * result['count'], MOST)}")
-    return lines
+    return [*lines, *longer_list(result)]
+
+
+def longer_list(result: Json) -> list[str]:
+    """How to see more jobs. They move in their order all the time, so a list of them has no pages; it grows."""
+    if not result.get("has_more") or result.get("truncated") or not 0 < result.get("count", 0) < MOST:
+        return []
+    return [f"MORE: limit={min(2 * result['count'], MOST)}"]
 
 
 def _job_line(job: Json) -> str:
@@ -143,7 +148,7 @@ OPEN_BUDGET = Budget(
         Clip("events[].message", 20),
         Trim("events", drop="last", count="count", more="has_more_events", follow=_OLDER),
     ),
-    keep=("workspace", "job"),
+    keep=("job", "workspace"),
 )
 
 

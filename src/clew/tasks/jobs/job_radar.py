@@ -19,7 +19,7 @@ from clew.store.database import placeholders
 from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
 from clew.tasks.jobs.claims import EXPIRED
-from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions
+from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions, longer_list
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
 from clew.tasks.jobs.runners import (
     IDLE,
@@ -137,6 +137,7 @@ def radar_lines(result: Json, default_workspace: str) -> list[str]:
         *_offline(result),
         *_issues(result),
         *item_lines(result, result.get("jobs", ()), _row),
+        *longer_list(result),
     ]
 
 

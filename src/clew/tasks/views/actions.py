@@ -14,8 +14,9 @@ from clew.reasoning.graph import Node
 from clew.reasoning.pack_parts import default_workspace
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
-from clew.tasks.gates import ALWAYS, Gate, confirmations, examine, reopened_steps
+from clew.tasks.gates import ALWAYS, Gate, confirmations
 from clew.tasks.plans import Work
+from clew.tasks.reasoning_gate import examine, reopened_steps
 from clew.tasks.steps import Step, step_tag
 from clew.tasks.texts import anchor_for
 from clew.tasks.views.material import UNKNOWN
@@ -171,10 +172,10 @@ def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
         args = {"task": step.task, "step_id": step.id}
         return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)
     if subject.work.reasoning_mode == "strict":
-        # The first way that the gate names is the call that mends what it misses first.
-        ways = examine(ctx, subject.work, step).ways
-        if ways:
-            return Action("reason", ways[0]["target"], ways[0]["params"], "strict: the step needs this", step.path)
+        lacks = examine(ctx, subject.work, step)
+        # What is missing are the author's own words, so the command shows for what, and the line says which card.
+        if lacks.missing:
+            return Action("reason", "open", {"id": lacks.opens}, lacks.briefly(), step.path)
     action = Action(
         "gate",
         CLOSE,

@@ -65,10 +65,13 @@ MINDPACK_BUDGET = Budget(
     (
         Trim("changed", drop="last", floor=1),
         Drop("mindpack.meta"),
-        Clip("mindpack.summary", 400),
+        Clip("mindpack.summary", 400, whole_lines=True),
         Drop("changed"),
-        Clip("mindpack.summary", MOST_LINE),
-        Clip("mindpack.summary", MOST_LINE // 2),
+        Clip("mindpack.summary", MOST_LINE, whole_lines=True),
+        # The first line is the mindpack; what else is told of it goes before the line does.
+        *(Drop(name) for name in ("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace")),
+        *(Drop(f"mindpack.{name}") for name in ("seq", "ref")),
+        Clip("mindpack.summary", 0, whole_lines=True),
     ),
     12_000,
     keep=("ref", "mindpack"),

@@ -12,11 +12,12 @@ from clew.reasoning.premises import any_fallen
 from clew.reasoning.scope import Scope, StepFocus, scope_of
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
-from clew.tasks.gates import Gate, gates_of, suspect_steps
+from clew.tasks.gates import Gate, gates_of
 from clew.tasks.leases import StepLease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
 from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
 from clew.tasks.proofs import PROVEN, STALE, Proof, proof_states, unproven_since
+from clew.tasks.reasoning_gate import suspect_steps
 from clew.tasks.steps import CANCELED, Step, steps_of
 
 MOST_LINES = 20

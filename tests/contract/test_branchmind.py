@@ -435,3 +435,25 @@ def test_arguments_that_are_no_object_are_answered_like_any_wrong_call(wire: Wir
         assert error["code"] == "INVALID_INPUT"
         assert error["hints"] == [{"kind": "type", "field": "arguments", "expected": "object"}]
     assert not sent('{"workspace": "w"}').is_error
+
+
+@pytest.mark.parametrize("limit", [8000, 6000, 4000, 2500])
+def test_a_task_is_opened_with_its_capsule_and_its_reasoning_in_little_room(
+    call: Caller, task: str, limit: int
+) -> None:
+    """The seed's lens is small: the capsule and where the reasoning lies. Cards and the rest go before them."""
+    for number in range(25):
+        card = {"type": "decision", "title": f"Decision number {number}", "text": "Because of what was measured. " * 8}
+        call("think_card", target=task, card=card)
+    for id in (task, "PLAN-001"):
+        shown = call("open", id=id, max_chars=limit)
+        assert shown["capsule"]["type"] == "handoff_capsule" and shown["capsule"]["action"]["tool"], id
+        assert shown["reasoning_ref"]["branch"].endswith(id)
+    assert call("open", id=task, max_chars=400)["reasoning_ref"]["notes_doc"] == "notes"
+
+
+def test_a_job_and_an_anchor_are_opened_with_themselves_in_little_room(call: Caller, task: str) -> None:
+    call("think_card", target=task, card={"type": "note", "text": "The core. " * 30, "tags": ["a:core"]})
+    call("tasks_jobs_create", title="Look", prompt="Look.", task=task)
+    assert call("open", id="JOB-001", max_chars=300)["job"]["job_id"] == "JOB-001"
+    assert call("open", id="a:core", max_chars=200)["anchor"]["id"] == "a:core"

@@ -188,11 +188,10 @@ CAPSULE: tuple[Step, ...] = (
     Drop("capsule.target"),
     Drop("capsule.focus"),
     Drop("capsule.toolset"),
-    Drop("workspace"),
     Drop("capsule.workspace"),
     Trim("capsule.refs", drop="last", floor=1),
 )
-STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE)
+STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE[:-2], Drop("workspace"), *CAPSULE[-2:])
 
 _HANDLES = ("ref", "refs")
 # The default sizes are those of BranchMind's contract.

@@ -365,7 +365,18 @@ def test_without_a_task_the_way_leads_into_the_plan_that_was_named(call: Caller)
     assert call.envelope("tasks_macro_close_step", target="PLAN-001")["suggestions"][0]["params"]["task"] == "TASK-001"
 
 
-@pytest.mark.parametrize("text", ["Summary: removed the token from the log.", "TL;DR it works", "Итог: готово"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Summary: removed the token from the log.",
+        "TL;DR it works",
+        "Итог: готово",
+        "## Summary\nIt works.",
+        "# TL;DR\nIt works.",
+        "**Summary**\n\nIt works.",
+        "### Final summary of today\nIt works.",
+    ],
+)
 def test_short_summaries_are_found(call: Caller, codex: Path, text: str) -> None:
     transcript(codex, text)
     assert [item["message"]["text"] for item in call("transcripts_digest")["digest"]] == [text]
@@ -407,9 +418,24 @@ def test_an_opened_place_is_proposed_with_its_line_and_step(call: Caller, task: 
     transcript(codex, "one", "two", "three")
     opened = call.envelope("transcripts_open", ref={"path": "rollout-a.jsonl", "line": 2}, after_lines=2)
     way = next(item for item in opened["suggestions"] if item["action"] == "call_tool")
+    assert way["target"] == "macro_branch_note" and way["priority"] == "low", "as the seed says"
     assert way["params"]["content"].startswith("ref: rollout-a.jsonl#L2\n")
     assert way["params"]["meta"]["step"]["path"] == "s:0"
-    call.run(way["target"], way["params"])
+    assert call.route.send(way["target"], way["params"]).ok
+
+
+@pytest.mark.parametrize("limit", [3000, 1200, 700, 400])
+def test_the_line_that_was_asked_for_is_the_last_to_go(call: Caller, codex: Path, limit: int) -> None:
+    """A window is cut from both ends, and the note that is proposed quotes no more than there is room for."""
+    transcript(codex, *(f"Message {number}: {'long ' * 200}" for number in range(2, 9)))
+    asked = {"path": "rollout-a.jsonl", "line": 5}
+    byte = call("transcripts_open", ref=asked)["ref"]["byte"]
+    opened = call.envelope("transcripts_open", ref=asked, max_chars=limit)
+    shown = opened["result"]["entries"]
+    middle = next(entry for entry in shown if entry["byte"] == byte)
+    assert middle["text"].startswith("Message 5") and len(shown) <= limit // 600 + 1
+    note = next(way for way in opened["suggestions"] if way.get("target") == "macro_branch_note")
+    assert "Message 5" in note["params"]["content"] and len(note["params"]["content"]) < limit
 
 
 class LooseParams(RequestParams):

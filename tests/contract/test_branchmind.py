@@ -218,6 +218,10 @@ def test_a_graph_diff_that_was_asked_for_stays_with_its_figures(call: Caller, ta
         call("think_card", target=task, card={"id": f"C{number}", "type": "decision", "title": "t", "text": "x" * 300})
     shown = call("tasks_resume_super", task=task, graph_diff=True, max_chars=4000)
     assert "graph_diff" in shown and shown["budget"]["used_chars"] <= 4000
+    page = shown["graph_diff"]["pagination"]
+    assert page["count"] == 0 and page["has_more"]
+    after = call("tasks_resume_super", task=task, graph_diff=True, graph_diff_cursor=page["next_cursor"], view="full")
+    assert after["graph_diff"]["changes"][0]["id"] == "C39", "the cursor of a list without items leads to its first"
 
 
 def test_a_page_suggests_the_next_one_and_a_cut_a_larger_budget(call: Caller) -> None:

@@ -39,6 +39,8 @@ class Input(StrictModel):
 
     synonyms: ClassVar[dict[str, str]] = {}
     """Other names under which an argument is accepted."""
+    listed: ClassVar[tuple[str, ...]] = ()
+    """Those of them that a contract lists: a client that checks its calls against the schema may send them too."""
 
     workspace: Annotated[str | None, Field(max_length=256, description="Workspace id; default: the server's.")] = None
 

@@ -91,7 +91,7 @@ SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "eng
 _CARDS = Trim("memory.cards", "last", 0, "memory.cards_pagination", "last_seq", mixed=True)
 _NOTES = Trim("memory.notes.entries", "first", 0, "memory.notes.pagination", mixed=True)
 _TRACE = Trim("memory.trace.entries", "first", 0, "memory.trace.pagination", mixed=True)
-_CHANGES = Trim("graph_diff.changes", "last", 0, "graph_diff.pagination")
+_CHANGES = Trim("graph_diff.changes", "last", 0, "graph_diff.pagination", mixed=True)
 
 
 def _to(trim: Trim, floor: int) -> Trim:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +16,12 @@ from clew.original_store import FILE, USUAL
 from clew.reasoning.adopted_log import Adoption, adopt_log
 from clew.reasoning.document_log import REFS, adopt_refs
 from clew.registry.context import Context
-from clew.registry.import_offer import found_store, note_import
+from clew.registry.import_offer import found_store, import_command, note_import
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import MOST_WORKSPACES, permits
 from clew.store.sqlite_files import ForeignStore, opened_foreign
 from clew.store.workspaces import declare_events, last_used_workspaces
-from clew.surroundings import clew_command, placed
+from clew.surroundings import placed
 from clew.tasks.adopted_work import HISTORY, adopt_events, adopt_history, adopt_work
 
 NEEDED = ("workspaces", "doc_entries", "graph_node_versions", "tasks")
@@ -144,7 +143,7 @@ def _taken(ctx: Context, args: ImportBranchmind, work: Adoption) -> ClewError:
     free = _free_name(ctx, work.workspace)
     way = {**args.model_dump(exclude_defaults=True), "only": work.workspace, "into": free}
     ways = [suggest("import_branchmind", f"Imports it as {free}.", "high", **way)]
-    line = clew_command(f"import branchmind {shlex.quote(str(work.source.path))} --only {work.workspace} --into {free}")
+    line = import_command(ctx.settings, work.source.path, "--only", work.workspace, "--into", free)
     return ClewError(
         "CONFLICT",
         f"workspace {ctx.workspace} holds something already{named}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -266,7 +267,7 @@ class Dispatcher:
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
         complete_refusal(operation, error)
         ways = list(error.suggestions) or _default_ways(error, operation)
-        if call.remarks.empty or error.code == "UNKNOWN_ID":
+        if error.code == "UNKNOWN_ID" or (call.remarks.empty and error.code == "INVALID_INPUT"):
             self._offer_import(call, ways)
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.
@@ -275,11 +276,13 @@ class Dispatcher:
 
     def _offer_import(self, call: Call, ways: list[Suggestion]) -> None:
         """Before all other ways: what is missed here may lie in the store of the program that was here before."""
-        store = waiting_store(self.settings, self.database, call.connection.toolset)
-        if store is not None:
-            told, way = offered(self.settings, store)
-            call.remarks.warnings.append(told)
-            ways.insert(0, way)
+        # What was done is done: a store that cannot be read right now only means that nothing is offered.
+        with suppress(ClewError):
+            store = waiting_store(self.settings, self.database, call.connection.toolset)
+            if store is not None:
+                told, way = offered(self.settings, store)
+                call.remarks.warnings.append(told)
+                ways.insert(0, way)
 
     def _suggestions(self, call: Call, suggestions: list[Suggestion]) -> list[Suggestion]:
         placed = [_in_workspace(item, call) for item in suggestions]

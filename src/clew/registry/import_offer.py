@@ -41,10 +41,11 @@ def waiting_store(settings: Settings, database: Database, toolset: str) -> Path 
 
 def offered(settings: Settings, store: Path) -> tuple[dict[str, str], Suggestion]:
     """The warning that says so, and the call that imports it."""
+    line = import_command(settings, store)
     told = warning(
         "IMPORT_OFFERED",
         f"{store} is a store of BranchMind, and nothing of it was imported yet.",
-        f"Import it with import_branchmind before anything new is written, or in a shell: {_command(settings, store)}",
+        f"Import it with import_branchmind before anything new is written, or in a shell: {line}",
     )
     return told, suggest("import_branchmind", "Reads the old store with all its ids.", "high")
 
@@ -53,8 +54,9 @@ def _key(store: Path) -> str:
     return f"imported:{digest(str(store.resolve()))}"
 
 
-def _command(settings: Settings, store: Path) -> str:
-    words = f"import branchmind {shlex.quote(str(store))}"
+def import_command(settings: Settings, store: Path, *options: str) -> str:
+    """The line for a shell that imports the store into the data directory of this server."""
+    words = shlex.join(["import", "branchmind", str(store), *options])
     # A home that only the server's own line names is unknown to a shell.
     own = f"--home {shlex.quote(str(settings.home))} " if settings.origins.get("home") == "flag" else ""
     return clew_command(own + words)

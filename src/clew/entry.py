@@ -19,6 +19,7 @@ _OFF = frozenset({"0", "false", "no", "off"})
 def main() -> NoReturn:
     if sys.argv[1:2] == ["serve"]:
         _drop_idle_options()
+        _tell_of_old_store(sys.argv[2:])
         if os.environ.get("CLEW_RESIDENT", "").strip().lower() not in _OFF:
             code = _serve(sys.argv[2:])
             if code is not None:
@@ -35,6 +36,14 @@ def _drop_idle_options() -> None:
     if idle:
         # On stderr, which clients log: stdout belongs to the protocol.
         sys.stderr.write(f"clew: without effect here: {' '.join(idle)} (docs/branchmind.md)\n")
+
+
+def _tell_of_old_store(words: list[str]) -> None:
+    from clew.shim.old_store import remark
+
+    told = remark(words)
+    if told is not None:
+        sys.stderr.write(f"clew: {told}\n")
 
 
 def _serve(words: list[str]) -> int | None:

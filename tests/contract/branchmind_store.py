@@ -56,6 +56,7 @@ TABLES = {
     "vcs_reflog": "workspace, ref, branch, doc, old_seq, new_seq, message, ts_ms",
     "vcs_tags": "workspace, name, branch, doc, seq, created_at_ms",
     "graph_conflicts": "workspace, conflict_id, status",
+    "counters": "workspace, name, value",
 }
 
 

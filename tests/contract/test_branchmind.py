@@ -218,6 +218,10 @@ def test_a_graph_diff_that_was_asked_for_stays_with_its_figures(call: Caller, ta
         call("think_card", target=task, card={"id": f"C{number}", "type": "decision", "title": "t", "text": "x" * 300})
     shown = call("tasks_resume_super", task=task, graph_diff=True, max_chars=4000)
     assert "graph_diff" in shown and shown["budget"]["used_chars"] <= 4000
+    page = shown["graph_diff"]["pagination"]
+    assert page["count"] == 0 and page["has_more"]
+    after = call("tasks_resume_super", task=task, graph_diff=True, graph_diff_cursor=page["next_cursor"], view="full")
+    assert after["graph_diff"]["changes"][0]["id"] == "C39", "the cursor of a list without items leads to its first"
 
 
 def test_a_page_suggests_the_next_one_and_a_cut_a_larger_budget(call: Caller) -> None:
@@ -365,7 +369,18 @@ def test_without_a_task_the_way_leads_into_the_plan_that_was_named(call: Caller)
     assert call.envelope("tasks_macro_close_step", target="PLAN-001")["suggestions"][0]["params"]["task"] == "TASK-001"
 
 
-@pytest.mark.parametrize("text", ["Summary: removed the token from the log.", "TL;DR it works", "Итог: готово"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Summary: removed the token from the log.",
+        "TL;DR it works",
+        "Итог: готово",
+        "## Summary\nIt works.",
+        "# TL;DR\nIt works.",
+        "**Summary**\n\nIt works.",
+        "### Final summary of today\nIt works.",
+    ],
+)
 def test_short_summaries_are_found(call: Caller, codex: Path, text: str) -> None:
     transcript(codex, text)
     assert [item["message"]["text"] for item in call("transcripts_digest")["digest"]] == [text]
@@ -407,9 +422,24 @@ def test_an_opened_place_is_proposed_with_its_line_and_step(call: Caller, task: 
     transcript(codex, "one", "two", "three")
     opened = call.envelope("transcripts_open", ref={"path": "rollout-a.jsonl", "line": 2}, after_lines=2)
     way = next(item for item in opened["suggestions"] if item["action"] == "call_tool")
+    assert way["target"] == "macro_branch_note" and way["priority"] == "low", "as the seed says"
     assert way["params"]["content"].startswith("ref: rollout-a.jsonl#L2\n")
     assert way["params"]["meta"]["step"]["path"] == "s:0"
-    call.run(way["target"], way["params"])
+    assert call.route.send(way["target"], way["params"]).ok
+
+
+@pytest.mark.parametrize("limit", [3000, 1200, 700, 400])
+def test_the_line_that_was_asked_for_is_the_last_to_go(call: Caller, codex: Path, limit: int) -> None:
+    """A window is cut from both ends, and the note that is proposed quotes no more than there is room for."""
+    transcript(codex, *(f"Message {number}: {'long ' * 200}" for number in range(2, 9)))
+    asked = {"path": "rollout-a.jsonl", "line": 5}
+    byte = call("transcripts_open", ref=asked)["ref"]["byte"]
+    opened = call.envelope("transcripts_open", ref=asked, max_chars=limit)
+    shown = opened["result"]["entries"]
+    middle = next(entry for entry in shown if entry["byte"] == byte)
+    assert middle["text"].startswith("Message 5") and len(shown) <= limit // 600 + 1
+    note = next(way for way in opened["suggestions"] if way.get("target") == "macro_branch_note")
+    assert "Message 5" in note["params"]["content"] and len(note["params"]["content"]) < limit
 
 
 class LooseParams(RequestParams):
@@ -435,3 +465,25 @@ def test_arguments_that_are_no_object_are_answered_like_any_wrong_call(wire: Wir
         assert error["code"] == "INVALID_INPUT"
         assert error["hints"] == [{"kind": "type", "field": "arguments", "expected": "object"}]
     assert not sent('{"workspace": "w"}').is_error
+
+
+@pytest.mark.parametrize("limit", [8000, 6000, 4000, 2500])
+def test_a_task_is_opened_with_its_capsule_and_its_reasoning_in_little_room(
+    call: Caller, task: str, limit: int
+) -> None:
+    """The seed's lens is small: the capsule and where the reasoning lies. Cards and the rest go before them."""
+    for number in range(25):
+        card = {"type": "decision", "title": f"Decision number {number}", "text": "Because of what was measured. " * 8}
+        call("think_card", target=task, card=card)
+    for id in (task, "PLAN-001"):
+        shown = call("open", id=id, max_chars=limit)
+        assert shown["capsule"]["type"] == "handoff_capsule" and shown["capsule"]["action"]["tool"], id
+        assert shown["reasoning_ref"]["branch"].endswith(id)
+    assert call("open", id=task, max_chars=400)["reasoning_ref"]["notes_doc"] == "notes"
+
+
+def test_a_job_and_an_anchor_are_opened_with_themselves_in_little_room(call: Caller, task: str) -> None:
+    call("think_card", target=task, card={"type": "note", "text": "The core. " * 30, "tags": ["a:core"]})
+    call("tasks_jobs_create", title="Look", prompt="Look.", task=task)
+    assert call("open", id="JOB-001", max_chars=300)["job"]["job_id"] == "JOB-001"
+    assert call("open", id="a:core", max_chars=200)["anchor"]["id"] == "a:core"

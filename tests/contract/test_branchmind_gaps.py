@@ -154,3 +154,19 @@ def test_a_capsule_tells_of_jobs_and_runners_also_when_there_are_none(call: Call
     where = call("tasks_resume_super", task=task)["capsule"]["where"]
     assert where["inbox"] == {"running": 0, "queued": 0} and where["runner_status"]["status"] == "offline"
     assert "runner" not in call.lines("tasks_snapshot", task=task)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "own"), [("think_context", "branch", "ref"), ("tasks_jobs_claim", "runner", "runner_id")]
+)
+def test_the_contracts_name_of_an_argument_is_listed_beside_ours(wire: Wire, name: str, other: str, own: str) -> None:
+    """A client that checks its calls against the listed schema may send either."""
+    (schema,) = (tool.input_schema for tool in wire.tools().tools if tool.name == name)
+    assert {other, own} <= schema["properties"].keys() and own not in schema.get("required", [])
+
+
+def test_a_branch_beside_a_target_is_refused_by_the_name_it_was_sent_under(call: Caller, task: str) -> None:
+    for word in ("branch", "ref"):
+        error = call.envelope("think_context", target=task, **{word: "main"})["error"]
+        assert error["message"].startswith(f"target and {word} exclude each other")
+        assert error["hints"][0]["fields"] == ["target", word]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from clew.store import sqlite_files
 from clew.store.events import first_broken_event
 from tests.contract.branchmind_store import WORKSPACE, write_store
 from tests.contract.local_calls import LOCAL, call
+from tests.contract.wire import PATIENCE, serving
+from tests.faces.mcp.process import environment
 
 
 @pytest.fixture
@@ -106,9 +110,46 @@ def test_new_things_count_on_from_what_came_over(imported: Clew) -> None:
     assert note["entry"]["seq"] > 10
 
 
-def test_a_workspace_that_holds_something_is_left_alone(imported: Clew, tmp_path: Path) -> None:
-    again = imported.dispatcher.call("import_branchmind", {"path": str(tmp_path)}, LOCAL)
-    assert not again.ok and again.envelope["error"]["code"] == "CONFLICT"
+def test_numbers_that_were_deleted_are_not_given_again(clew: Clew, tmp_path: Path) -> None:
+    """Its counters are further than what is left: notes and branches still speak of what was deleted."""
+    source = tmp_path / "branchmind_rust.db"
+    write_store(source)
+    writer = apsw.Connection(str(source))
+    last = {"plan_seq": 4, "task_seq": 9, "step_seq": 77, "card_seq": 41, "job_seq": 6, "unknown_seq": 5}
+    writer.executemany("INSERT INTO counters VALUES (?, ?, ?)", [(WORKSPACE, *item) for item in last.items()])
+    writer.close()
+    call(clew, "import_branchmind", path=str(source))
+    here = {"workspace": WORKSPACE}
+    assert call(clew, "tasks_create", kind="plan", title="Next", **here)["id"] == "PLAN-005"
+    step = {"title": "a", "success_criteria": ["b"]}
+    task = call(clew, "tasks_bootstrap", plan="PLAN-001", task_title="Next", steps=[step], **here)
+    assert "TASK-010" in json.dumps(task) and "STEP-0000004E" in json.dumps(task)
+    assert call(clew, "think_card", card="new", branch="main", **here)["card_id"] == "CARD-42"
+    assert call(clew, "tasks_jobs_create", title="j", prompt="p", **here)["job"]["job_id"] == "JOB-007"
+
+
+def test_a_workspace_that_holds_something_is_left_alone(clew: Clew, tmp_path: Path) -> None:
+    """The refusal names ids that would mean two things, and its call imports beside them."""
+    write_store(tmp_path / "branchmind_rust.db")
+    call(clew, "tasks_macro_start", task_title="Begun too early", workspace=WORKSPACE)
+    refused = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path)}, LOCAL).envelope
+    assert refused["error"]["code"] == "CONFLICT" and "PLAN-001, TASK-001 would mean" in refused["error"]["message"]
+    way = refused["suggestions"][0]
+    report = call(clew, way["target"], **way["params"])["workspaces"][0]
+    assert (report["workspace"], report["into"]) == (WORKSPACE, f"{WORKSPACE}-branchmind")
+    opened = {name: call(clew, "open", id="TASK-001", workspace=name) for name in (WORKSPACE, report["into"])}
+    assert [opened[name]["target"]["title"] for name in opened] == ["Begun too early", "Importer"]
+    again = clew.dispatcher.call(way["target"], way["params"], LOCAL).envelope
+    assert again["suggestions"][0]["params"]["into"] == f"{WORKSPACE}-branchmind-2"
+
+
+def test_several_workspaces_do_not_go_into_one(clew: Clew, tmp_path: Path) -> None:
+    write_store(tmp_path / "branchmind_rust.db")
+    writer = apsw.Connection(str(tmp_path / "branchmind_rust.db"))
+    writer.execute("INSERT INTO workspaces (workspace) VALUES ('other')")
+    writer.close()
+    refused = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path), "into": "one"}, LOCAL)
+    assert refused.envelope["error"]["code"] == "INVALID_INPUT"
 
 
 def test_over_mcp_only_what_lies_below_the_imports_is_read(clew: Clew, tmp_path: Path) -> None:
@@ -180,3 +221,74 @@ def test_what_its_program_writes_meanwhile_is_seen_whole_or_not_at_all(clew: Cle
         assert len(list(store.rows("plans", "id"))) == before
     writer.close()
     assert call(clew, "import_branchmind", path=str(source))["workspaces"][0]["plans"] == before + 1
+
+
+USUAL = Path(".agents/mcp/.branchmind")
+
+
+def project_of_branchmind(place: Path) -> Path:
+    """A project with a store where the original keeps it."""
+    (place / ".git").mkdir(parents=True)
+    (place / USUAL).mkdir(parents=True)
+    write_store(place / USUAL / "branchmind_rust.db")
+    return place
+
+
+@pytest.mark.parametrize("words", [("--storage-dir", str(USUAL)), ()], ids=["its own directory", "another home"])
+def test_a_store_of_the_original_is_offered_until_it_is_imported(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A configuration of which only the command was changed: the server is bound to its workspace, and says so."""
+    project = project_of_branchmind(tmp_path / "project")
+    named = {"CLEW_WORKSPACE": "", "BRANCHMIND_WORKSPACE": WORKSPACE, "CLEW_WORKSPACE_LOCK": "true"}
+    with serving(tmp_path / "home", "branchmind", *words, here=project, environ=named) as wire:
+
+        def said(name: str, **arguments: str) -> str:
+            return wire.send(name, arguments).text
+
+        assert "IMPORT_OFFERED" in said("status")
+        assert said("tasks_snapshot").splitlines()[-1] == "import_branchmind"
+        refused = wire.send("open", {"id": "TASK-001"}).envelope
+        ways = [way.get("target") for way in refused["suggestions"]]
+        assert ways.index("import_branchmind") < ways.index("tasks_macro_start")
+        assert "IMPORT_OFFERED" in said("tasks_context"), "an empty list is no answer yet"
+        assert json.loads(said("import_branchmind"))["result"]["workspaces"][0]["tasks"] == 1
+        assert said("tasks_snapshot").startswith("focus TASK-001")
+        assert "import_branchmind" not in said("status") + said("open", id="TASK-999")
+
+
+def test_a_store_stays_on_offer_when_something_was_written_before(tmp_path: Path) -> None:
+    project = project_of_branchmind(tmp_path / "project")
+    with serving(tmp_path / "home", "branchmind", "--workspace", WORKSPACE, here=project) as wire:
+        wire.send("tasks_macro_start", {"task_title": "Begun too early"})
+        assert "IMPORT_OFFERED" in wire.send("status", {}).text
+        refused = wire.send("import_branchmind", {}).envelope
+        assert refused["error"]["code"] == "CONFLICT"
+        way = next(way for way in refused["suggestions"] if way.get("target") == "import_branchmind")
+        assert wire.send(way["target"], way["params"]).ok
+        other = way["params"]["into"]
+        assert wire.send("open", {"id": "CARD-1", "workspace": other}).ok
+        assert "IMPORT_OFFERED" not in wire.send("status", {}).text
+
+
+def test_a_server_for_another_name_is_told_how_to_take_the_store_over(tmp_path: Path) -> None:
+    project = project_of_branchmind(tmp_path / "project")
+    named = {"CLEW_WORKSPACE_LOCK": "true"}
+    with serving(tmp_path / "home", "branchmind", "--workspace", "mine", here=project, environ=named) as wire:
+        refused = wire.send("import_branchmind", {}).envelope
+        way = next(way for way in refused["suggestions"] if way.get("target") == "import_branchmind")
+        assert wire.send(way["target"], way["params"]).ok
+        assert wire.send("tasks_snapshot", {}).text.startswith("focus TASK-001")
+
+
+def test_a_start_beside_a_store_of_the_original_says_so_on_stderr(tmp_path: Path) -> None:
+    project = project_of_branchmind(tmp_path / "project")
+    command = [sys.executable, "-m", "clew", "serve", "--toolset", "branchmind", "--storage-dir", str(USUAL)]
+    surroundings = environment(tmp_path / "home", CLEW_EMBEDDING_MODEL="none")
+    ping = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+
+    def told() -> str:
+        done = subprocess.run(
+            command, cwd=project, env=surroundings, input=ping, capture_output=True, text=True, timeout=PATIENCE
+        )
+        return done.stderr
+
+    assert "is a store of BranchMind" in told()

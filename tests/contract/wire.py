@@ -103,11 +103,11 @@ def serving(
     **more: Any,
 ) -> Iterator[Wire]:
     """A server as a client's configuration starts it, and a session with it; `more` goes to the client."""
-    known = {"CLEW_EMBEDDING_MODEL": "none", "CLEW_WORKSPACE_LOCK": "false"}
+    known = {"CLEW_EMBEDDING_MODEL": "none", "CLEW_WORKSPACE_LOCK": "false", **environ}
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "clew", "serve", "--toolset", toolset, *words],
-        env=environment(home, **known, **environ),
+        env=environment(home, **known),
         cwd=here or ROOT,
     )
     client = Client(server, mode="legacy", read_timeout_seconds=PATIENCE, **more)

@@ -85,7 +85,7 @@ def resolve_scope(
     explicit = [field for field, value in overrides.items() if value is not None]
     wanted = target_id(target)
     if wanted is not None and explicit:
-        raise _either_or("target", explicit[0])
+        raise _either_or("target", _as_sent(ctx, explicit[0]))
     # A named branch or document is meant as such, even while a task is in focus.
     if wanted is None and not explicit:
         wanted = ctx.ws.focus
@@ -172,6 +172,16 @@ def scope_holding(ctx: Context, branch: Branch, graph: str) -> Scope:
     sql = "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ? AND graph_doc = ?"
     owner = ctx.tx.value(sql, ctx.workspace, branch.id, graph)
     return Scope(branch, graph=graph) if owner is None else scope_of(ctx, str(owner))
+
+
+_SAME = {"ref": "branch", "branch": "ref"}
+
+
+def _as_sent(ctx: Context, field: str) -> str:
+    """An argument by the name that the caller gave it; operations call a branch by either of two."""
+    sent = ctx.remarks.call[1] if ctx.remarks.call is not None else {}
+    other = _SAME.get(field, field)
+    return other if field not in sent and other in sent else field
 
 
 def _either_or(first: str, second: str) -> ClewError:

@@ -24,6 +24,7 @@ from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation
 from clew.registry.record import REPLACES, Opened, opener, refresh, successions
 from clew.store.database import Row
+from clew.tasks.views.cuts import CAPSULE
 from clew.tasks.views.outlook import OVER
 
 RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it", "may_contradict")
@@ -52,12 +53,15 @@ OPEN_BUDGET = Budget(
         *(Drop(name) for name in ("state", "context")),
         Trim("events", drop="last", count="count", more="has_more_events"),
         *(Trim(name, drop="last") for name in ("cards", "edges.supports", "edges.blocks")),
-        *(Drop(name) for name in ("conflict", "capsule", "edges", "head")),
-        Drop("record"),
-        *(Drop(name) for name in ("reasoning_ref", "signals", "step_focus", "steps", "radar", "target", "step")),
+        *(Drop(name) for name in ("conflict", "edges", "head", "record")),
+        *(Drop(name) for name in ("signals", "steps", "target", "radar", "step_focus")),
+        # What a plan or task is opened for stays longest: the way on, and where its reasoning lies.
+        *(Drop(f"capsule.{name}") for name in ("reasoning_ref", "counts", "handoff")),
+        *CAPSULE,
+        Drop("step"),
         *(Clip(path, 100) for path in ("card.text", "entry.content", "block.text", "item.body", "prompt")),
     ),
-    keep=("kind", "id", "ref", "summary", *THINGS),
+    keep=("kind", "id", "ref", "summary", "reasoning_ref", *THINGS, "job", "anchor"),
 )
 
 

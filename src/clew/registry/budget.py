@@ -40,6 +40,9 @@ class Follow(NamedTuple):
 class Trim:
     """Shorten a list from one end, keeping at least `floor` items.
 
+    With `around`, it is shortened from both ends: that path of the result holds the `key` of the item that was asked
+    for, which is the last to go.
+
     With `page`, the pagination object at that path is made to continue after what was kept: `key` names the field of
     an item that the cursor counts in. A list without such an object may name the fields that stand for it: `count`
     is set to what is left, `more` to true when something was left out.
@@ -56,6 +59,12 @@ class Trim:
     mixed: bool = False
     """The list is not in the order of the key: the cursor goes right above the newest item that was left out. A reader
     who pages on may meet an item twice and misses none."""
+    around: str | None = None
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The fields that stand in every form of an item, because something outside of the list speaks of them."""
+        return (self.key,) if self.mixed or self.around else ()
 
     def dependents(self) -> list[str]:
         """The fields of the result that say something of the length of the list."""

@@ -69,7 +69,7 @@ def _name_only(result: Result, step: Trim) -> None:
     for holder, name in places(result, step.path):
         items = holder[name]
         if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
-            holder[name] = [named(items[0], *([step.key] if step.mixed else []))]
+            holder[name] = [named(items[0], *step.needed)]
 
 
 def bounded(result: Result, budget: Budget, given: list[int], default: int | None) -> tuple[Result, Fitted | None]:

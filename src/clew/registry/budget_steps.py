@@ -72,11 +72,24 @@ class ListCut:
     @property
     def foremost(self) -> Any:
         """The item that counts most: lists are cut from the other end."""
-        return self.items[-1] if self.step.drop == "first" else self.items[0]
+        return self.items[self._first_of(1)]
 
     def keep(self, count: int) -> None:
-        items = self.items
-        self.show(items[len(items) - count :] if self.step.drop == "first" else items[:count])
+        first = self._first_of(count)
+        self.show(self.items[first : first + count])
+
+    def _first_of(self, count: int) -> int:
+        """Where the part of so many items begins that is kept. Each larger part holds all smaller ones."""
+        room = len(self.items) - count
+        if self.step.around is not None:
+            return min(max(self._middle() - count // 2, 0), room)
+        return room if self.step.drop == "first" else 0
+
+    def _middle(self) -> int:
+        """The place of the item that was asked for; of the next one, where it is not in the list itself."""
+        wanted = next((place[field] for place, field in places(self.result, self.step.around or "")), 0)
+        found = (place for place, item in enumerate(self.items) if item[self.step.key] >= wanted)
+        return next(found, len(self.items) - 1)
 
     def show(self, shown: list[Any], shortened: bool = False) -> None:
         count, whole = len(shown), len(self.items)
@@ -98,7 +111,7 @@ class ListCut:
 
     def forms(self) -> list[Result]:
         """The foremost item in its short forms, the longest first."""
-        return list(short_forms(self.foremost, *([self.step.key] if self.step.mixed else [])))
+        return list(short_forms(self.foremost, *self.step.needed))
 
 
 def _trim(cut: ListCut, limit: int, left_out: dict[str, int], least: bool) -> None:

@@ -70,8 +70,18 @@ def input_schema(item: Operation) -> Json:
     if not item.workspace:
         schema.get("properties", {}).pop("workspace", None)
     schema.pop("description", None)
+    _list_synonyms(item, schema)
     # Only a router takes arguments that are not its own: it hands them to operations that check them.
     return {"type": "object", **schema, "additionalProperties": item.input.model_config.get("extra") == "allow"}
+
+
+def _list_synonyms(item: Operation, schema: Json) -> None:
+    """Put names that a contract lists beside the ones they stand for, of which then neither is required."""
+    for name in item.input.listed:
+        own = item.input.synonyms[name]
+        schema["properties"][name] = {**schema["properties"][own], "description": f"Same as {own}."}
+        required = [other for other in schema.pop("required", []) if other != own]
+        schema.update({"required": required} if required else {})
 
 
 def slim(value: Any) -> Any:

@@ -37,6 +37,8 @@ class Remarks:
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
         # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
         self.state_ms = 0
+        self.empty = False
+        """The workspace of the call was looked at, and holds nothing yet."""
 
 
 class Context:
@@ -147,16 +149,20 @@ class Context:
                 # trace.
                 keep_seen(bound)
             bound.ws.save()
-            self.remarks.state_ms = bound.ws.updated_at_ms
+            self._note_state(bound.ws)
         for after in committed.all():
             # Outside of the transaction: whoever listens may open one of its own.
             after(self.database, self.workspace, begun, bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)
-        self.remarks.state_ms = ws.updated_at_ms
+        self._note_state(ws)
         self._check_guard(ws)
         return Context(self.dispatcher, self.connection, self.workspace, self.agent, self._progress, self.remarks, ws)
+
+    def _note_state(self, ws: Workspace) -> None:
+        self.remarks.state_ms = ws.updated_at_ms
+        self.remarks.empty = ws.seq == 0
 
     def _warn_of_clock(self, ws: Workspace) -> None:
         behind = ws.clock_behind_ms

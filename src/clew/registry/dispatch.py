@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, outline, success
+from clew.registry.import_offer import offered, waiting_store
 from clew.registry.lookup import find_completer, find_operation, find_prompt, find_resource
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
@@ -34,6 +36,9 @@ log = logging.getLogger("clew.dispatch")
 
 CALLS_ANOTHER = "op_call"
 """Hands its request id on to the operation that it calls."""
+
+STANDING = "status"
+"""Says how things stand in the workspace, also what waits to be imported."""
 
 LONGEST_BEGINNING = 1_000
 """Nothing that is offered for completion begins with more than this."""
@@ -255,6 +260,8 @@ class Dispatcher:
                 call.remarks.suggestions.append(suggest(operation.name, leads_to(after), "medium", **(again | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
+        if call.remarks.empty or operation.name == STANDING:
+            self._offer_import(call, call.remarks.suggestions)
         suggestions = self._suggestions(call, call.remarks.suggestions)
         envelope = success(operation.intent, result, call.remarks.warnings, suggestions, call.remarks.state_ms)
         return self._finished(call, operation, envelope)
@@ -262,10 +269,22 @@ class Dispatcher:
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
         complete_refusal(operation, error)
         ways = list(error.suggestions) or _default_ways(error, operation)
+        if error.code == "UNKNOWN_ID" or (call.remarks.empty and error.code == "INVALID_INPUT"):
+            self._offer_import(call, ways)
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.
         envelope = failure(error, call.remarks.warnings, suggestions, self.clock())
         return self._finished(call, operation, envelope)
+
+    def _offer_import(self, call: Call, ways: list[Suggestion]) -> None:
+        """Before all other ways: what is missed here may lie in the store of the program that was here before."""
+        # What was done is done: a store that cannot be read right now only means that nothing is offered.
+        with suppress(ClewError):
+            store = waiting_store(self.settings, self.database, call.connection.toolset)
+            if store is not None:
+                told, way = offered(self.settings, store)
+                call.remarks.warnings.append(told)
+                ways.insert(0, way)
 
     def _suggestions(self, call: Call, suggestions: list[Suggestion]) -> list[Suggestion]:
         placed = [_in_workspace(item, call) for item in suggestions]

@@ -41,6 +41,8 @@ class Input(StrictModel):
     """Other names under which an argument is accepted."""
     blank_is_nothing: ClassVar[bool] = False
     """Its callers fill in every optional argument: nothing at all where it is refused counts as left out."""
+    listed: ClassVar[tuple[str, ...]] = ()
+    """Those of them that a contract lists: a client that checks its calls against the schema may send them too."""
 
     workspace: Annotated[str | None, Field(max_length=256, description="Workspace id; default: the server's.")] = None
 

@@ -48,7 +48,7 @@ def other_workspaces(ctx: Context, most: int) -> list[Row]:
     """
     # All, and cut afterwards: those that may not be named must not use up the places of those that may.
     found = [row for row in last_used_workspaces(ctx.tx, MOST_WORKSPACES) if row["id"] != ctx.workspace]
-    return [row for row in found if ctx.connection.local or _permits(ctx.settings, row["id"])][:most]
+    return [row for row in found if ctx.connection.local or permits(ctx.settings, row["id"])][:most]
 
 
 def own_workspace(settings: Settings, database: Database) -> tuple[Settings, bool]:
@@ -88,7 +88,7 @@ def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tup
     """Refuse to write into a new workspace whose name looks like a slip of a known one's."""
     operation, arguments = call or ("init", {})
     known = {*workspace_names(tx), settings.workspace} - {name}
-    near = next((other for other in sorted(known) if is_slip(name, other) and _permits(settings, other)), None)
+    near = next((other for other in sorted(known) if is_slip(name, other) and permits(settings, other)), None)
     if near is None or operation in ON_PURPOSE:
         return
     raise ClewError(
@@ -122,12 +122,12 @@ def _unmarked(tx: Transaction, settings: Settings, refused: str) -> str | None:
     for name in (settings.workspace, f"{refused[:100]}-{ending}"):
         row = find_workspace(tx, name)
         mark = row["project_guard"] if row is not None else None
-        if name != refused and mark in (None, settings.own_guard) and _permits(settings, name):
+        if name != refused and mark in (None, settings.own_guard) and permits(settings, name):
             return name
     return None
 
 
-def _permits(settings: Settings, workspace: str) -> bool:
+def permits(settings: Settings, workspace: str) -> bool:
     try:
         return permitted(settings, workspace) == workspace
     except ClewError:

@@ -118,7 +118,7 @@ class ForeignStore:
     """The tables of another program. What is wrong with its file is told as that, never as damage to our own."""
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
+        self._connection, self.path = connection, path
         # Read in one transaction: a program that goes on writing must not give us half of what it does.
         self._ask("BEGIN")
         self.tables = [
@@ -151,14 +151,14 @@ class ForeignStore:
         try:
             found = (cursor or self._connection.cursor()).execute(sql, params)
         except apsw.Error as problem:
-            raise _foreign_error(problem, self._path) from None
+            raise _foreign_error(problem, self.path) from None
         return self._each(found)
 
     def _each(self, found: apsw.Cursor) -> Iterator[tuple[Any, ...]]:
         try:
             yield from found
         except apsw.Error as problem:
-            raise _foreign_error(problem, self._path) from None
+            raise _foreign_error(problem, self.path) from None
 
 
 def _foreign_error(problem: apsw.Error, path: Path) -> ClewError:

@@ -50,6 +50,7 @@ def adopt_work(ctx: Context, work: Adoption) -> None:
     _jobs(ctx, work)
     # Last: everything that came over has its old number, and the counters must end above all of them.
     _numbers(ctx, plans, tasks, steps, nodes)
+    _counters(ctx, work)
     _focus(ctx, work, {item.id for item in (*plans, *tasks)})
     for name, found in (("plans", plans), ("tasks", tasks), ("steps", steps), ("task_nodes", nodes)):
         work.counted(name, found)
@@ -297,6 +298,16 @@ def _numbers(ctx: Context, plans: list[Work], tasks: list[Work], steps: list[Ste
         raise_count(ctx.tx, ctx.workspace, f"step:{step.parent or step.task}", step.ordinal + 1)
     for node in nodes:
         raise_count(ctx.tx, ctx.workspace, f"task_node:{node.step}", node.ordinal + 1)
+
+
+COUNTED = ("plan", "task", "step", "task_node", "card", "job")
+
+
+def _counters(ctx: Context, work: Adoption) -> None:
+    """Numbers of what was deleted are not given again: notes, branches and old messages still speak of it."""
+    last = {row["name"]: row["value"] for row in work.rows("counters", "name")}
+    for name in COUNTED:
+        raise_count(ctx.tx, ctx.workspace, name, int(last.get(f"{name}_seq") or 0))
 
 
 def _focus(ctx: Context, work: Adoption, known: set[str]) -> None:

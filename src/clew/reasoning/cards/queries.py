@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -100,6 +100,8 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
 
 
 class ThinkContext(ViewPlace):
+    listed: ClassVar[tuple[str, ...]] = ("branch",)
+
     limit_cards: Annotated[int, Field(ge=1, le=200, description="Most cards.")] = 30
 
 

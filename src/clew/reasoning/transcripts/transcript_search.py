@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,12 +39,10 @@ CwdPrefix = Annotated[
 ]
 
 
-def texts_budget(name: str, text: str, cuts: tuple[int, int, int], keep: tuple[str, ...]) -> Budget:
+def texts_budget(path: str, cuts: tuple[int, int, int], keep: tuple[str, ...], to_none: Trim) -> Budget:
     """A budget for a list of long texts: shorten each text twice, drop texts down to one, shorten it, drop it."""
-    path = f"{name}[].{text}"
     first, second, last = (Clip(path, chars) for chars in cuts)
-    steps = (first, second, Trim(name, drop="last", floor=1), last, Trim(name, drop="last"))
-    return Budget(steps, 16_000, keep=keep)
+    return Budget((first, second, replace(to_none, floor=1), last, to_none), 16_000, keep=keep)
 
 
 class Scanning(Bounded):
@@ -271,13 +269,16 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SAYS_SO = re.compile(
-    r"^\W{0,8}(?:summary\W*:|tl;?\s?dr\b|итог(?:о|и)?\b|резюме\b|кратко\b|сводка\b|вывод(?:ы)?\s*:)",
+    r"^\W{0,8}(?:summary[^\w\n]*(?::|$)|tl;?\s?dr\b|итог(?:о|и)?\b|резюме\b|кратко\b|сводка\b|вывод(?:ы)?\s*:)"
+    r"|^ {0,3}#{1,6} \W{0,4}(?:\w+ )?(?:summary|recap|in short|conclusions?|выводы?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words that mark a summary of any length, in English and Russian: the seed's agents write both."""
+"""Words that mark a summary of any length, and headings: in English and Russian, for the seed's agents write both."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
-DIGEST_BUDGET = texts_budget("digest", "message.text", (3000, 800, 200), keep=("root_dir", "scanned"))
+DIGEST_BUDGET = texts_budget(
+    "digest[].message.text", (3000, 800, 200), ("root_dir", "scanned"), Trim("digest", drop="last")
+)
 
 
 class TranscriptsDigest(Scanning):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, BinaryIO
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import TRANSCRIPT, confined
 from clew.reasoning.scope import StepFocus, resolve_scope, resolve_step
@@ -23,6 +24,7 @@ from clew.reasoning.transcripts.files import (
     session_info,
 )
 from clew.reasoning.transcripts.transcript_search import RootDir, texts_budget, transcript_id
+from clew.registry.budget import Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, operation
 from clew.registry.record import Opened, opener
@@ -33,7 +35,9 @@ AROUND = 16 << 20
 """How many bytes are read before and after the place."""
 BLOCK = 1 << 20
 
-OPEN_BUDGET = texts_budget("entries", "text", (4000, 600, 120), keep=("root_dir", "ref"))
+OPEN_BUDGET = texts_budget(
+    "entries[].text", (4000, 600, 120), ("ref", "root_dir"), Trim("entries", key="byte", around="ref.byte")
+)
 
 
 class TranscriptRef(StrictModel):
@@ -60,7 +64,7 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
     found = _read(ctx, args)
-    _suggest_note(ctx, found["ref"], found["entries"])
+    _suggest_note(ctx, args, found)
     return {"workspace": ctx.workspace, **found}
 
 
@@ -200,21 +204,32 @@ def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
     }
 
 
-WINDOW = 10
-"""How many messages a suggested note quotes."""
+QUOTED, LONGEST_QUOTE, SHORTEST_QUOTE = 4_000, 400, 100
+"""Characters that a suggested note quotes in all, and of one message."""
 
 
-def _suggest_note(ctx: Context, ref: dict[str, Any], entries: list[dict[str, Any]]) -> None:
+def _suggest_note(ctx: Context, args: TranscriptsOpen, found: Json) -> None:
     """Suggest a note that keeps these messages, with their place and the step that is in focus."""
+    ref, entries = found["ref"], found["entries"]
     if not entries:
         return
     place = f"{ref['path']}#L{ref['line']}" if ref["line"] is not None else transcript_id(ref["path"], ref["byte"])
-    spoken = "\n".join(f"{entry['role']}: {shorten(entry['text'], 400)}" for entry in entries[:WINDOW])
     with ctx.reading() as bound:
         step = _step_in_focus(bound)
     meta = {"source": "transcripts_open", "ref": ref, **({"step": step.to_json()} if step is not None else {})}
-    content, title = f"ref: {place}\n{spoken}", "From a transcript"
-    ctx.suggest(suggest("notes_commit", "Keeps this in memory.", "low", content=content, title=title, meta=meta))
+    content = f"ref: {place}\n{_quoted(entries, ref['byte'], args.max_chars or 2 * QUOTED)}"
+    note = {"content": content, "title": "From a transcript", "meta": meta}
+    ctx.suggest(suggest("macro_branch_note", "Keeps this in memory.", "low", **note))
+
+
+def _quoted(entries: list[Json], byte: int, limit: int) -> str:
+    """The messages around the place: at most half as much as the caller has room for, for they stand there twice."""
+    room = min(limit // 2, QUOTED)
+    count = min(len(entries), max(room // LONGEST_QUOTE, 1))
+    here = next((number for number, entry in enumerate(entries) if entry["byte"] >= byte), len(entries) - 1)
+    first = min(max(here - count // 2, 0), len(entries) - count)
+    most = max(min(room, LONGEST_QUOTE), SHORTEST_QUOTE)
+    return "\n".join(f"{entry['role']}: {shorten(entry['text'], most)}" for entry in entries[first : first + count])
 
 
 def _step_in_focus(ctx: Context) -> StepFocus | None:

@@ -54,6 +54,7 @@ EXPIRED = f"(claim_expires_at_ms IS NULL OR claim_expires_at_ms - ? NOT BETWEEN 
 
 class JobsClaim(Input):
     synonyms: ClassVar[dict[str, str]] = {"runner": "runner_id"}
+    listed: ClassVar[tuple[str, ...]] = ("runner",)
 
     job: Annotated[Name | None, Field(description="Job id; default: the next one, by priority and then by age.")] = None
     runner_id: RunnerId

@@ -91,7 +91,7 @@ SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "eng
 _CARDS = Trim("memory.cards", "last", 0, "memory.cards_pagination", "last_seq", mixed=True)
 _NOTES = Trim("memory.notes.entries", "first", 0, "memory.notes.pagination", mixed=True)
 _TRACE = Trim("memory.trace.entries", "first", 0, "memory.trace.pagination", mixed=True)
-_CHANGES = Trim("graph_diff.changes", "last", 0, "graph_diff.pagination")
+_CHANGES = Trim("graph_diff.changes", "last", 0, "graph_diff.pagination", mixed=True)
 
 
 def _to(trim: Trim, floor: int) -> Trim:
@@ -188,11 +188,10 @@ CAPSULE: tuple[Step, ...] = (
     Drop("capsule.target"),
     Drop("capsule.focus"),
     Drop("capsule.toolset"),
-    Drop("workspace"),
     Drop("capsule.workspace"),
     Trim("capsule.refs", drop="last", floor=1),
 )
-STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE)
+STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE[:-2], Drop("workspace"), *CAPSULE[-2:])
 
 _HANDLES = ("ref", "refs")
 # The default sizes are those of BranchMind's contract.

@@ -108,26 +108,32 @@ def import_thoughtbox(
 
 def import_branchmind(
     ctx: typer.Context,
-    path: Annotated[str, typer.Argument(help="Store or its directory.", metavar="PATH")] = ".agents/mcp/.branchmind",
+    path: Annotated[
+        str | None,
+        typer.Argument(help="Store or its directory; default: the data directory, else .agents/mcp/.branchmind."),
+    ] = None,
     only: Annotated[str | None, typer.Option(help="Only this workspace.")] = None,
+    into: Annotated[str | None, typer.Option(help="Import it into this workspace.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which workspaces there are.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
-    """Import the workspaces of a BranchMind store, with all ids; each must be new here.
+    """Import the workspaces of a BranchMind store, with all ids; where each goes must hold nothing yet.
 
     Examples:
 
     - `clew import branchmind`
     - `clew import branchmind ~/backup/branchmind_rust.db --only acme-api`
+    - `clew import branchmind --only acme-api --into acme-api-old` beside a workspace of that name
     """
-    arguments = {"path": path, "dry_run": dry_run, **({"only": only} if only else {})}
+    given = {"path": path, "only": only, "into": into}
+    arguments = {"dry_run": dry_run, **{name: value for name, value in given.items() if value}}
     with opened(settings_of(ctx)) as clew:
         answer = call(clew, "import_branchmind", arguments)
     if as_json or not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     for report in answer.envelope["result"]["workspaces"]:
         counts = {name: value for name, value in report.items() if isinstance(value, int)}
-        say(report["workspace"], "bold")
+        say(" -> ".join(report[name] for name in ("workspace", "into") if name in report), "bold")
         say(f"  {', '.join(f'{value} {name}' for name, value in counts.items()) or 'not imported'}")
         if report.get("left_out"):
             left = ", ".join(f"{count} {name}" for name, count in report["left_out"].items())

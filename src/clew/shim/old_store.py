@@ -1,0 +1,25 @@
+"""What `clew serve` says on standard error when it starts beside a store of BranchMind."""
+
+from __future__ import annotations
+
+import os
+
+from clew.original_store import original_store, project_of
+from clew.shim.options import parse_plainly
+from clew.shim.place import data_directory
+
+
+def remark(words: list[str]) -> str | None:
+    """Where that store lies, as long as there is none of ours beside it; afterwards the answers say it."""
+    try:
+        here = os.getcwd()
+    except OSError:  # the directory is gone; whoever starts the server says so
+        return None
+    plain = parse_plainly(words)
+    named = plain.flags.get("home") if plain is not None else None
+    home = data_directory(os.environ, str(named) if named else None, here)
+    if os.path.exists(os.path.join(home, "clew.db")):
+        return None
+    store = original_store(home, project_of(here))
+    way = f"import_branchmind, or `clew --home {home} import branchmind`, reads it"
+    return f"{store} is a store of BranchMind; {way}" if store is not None else None

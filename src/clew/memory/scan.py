@@ -20,7 +20,7 @@ from clew.memory.files.governed_write import governed
 from clew.memory.files.hand_edits import rendered
 from clew.memory.files.sync import Unread, sync
 from clew.memory.governance import policy
-from clew.memory.kinds import KINDS
+from clew.memory.kinds import IN_USE, KINDS
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events, read_meta, write_meta
@@ -175,7 +175,8 @@ def rejected_values(ctx: Context, report: ScanReport) -> None:
         "SELECT block.id, tombstone.proposal FROM tombstone CROSS JOIN block"
         " WHERE block.workspace = tombstone.workspace AND block.mark = tombstone.mark"
         " AND tombstone.workspace = ? AND block.until IS NULL AND block.gone = 0"
-        " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked') ORDER BY block.id"
+        " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked')"
+        f" AND {IN_USE} ORDER BY block.id"
     )
     for row in ctx.tx.all(sql, ctx.workspace):
         problem = f"{row['id']} says what {row['proposal']} was rejected for"
@@ -245,11 +246,7 @@ def health_of(ctx: Context) -> dict[str, Any]:
 
 
 def counts(ctx: Context, prefix: str) -> dict[str, int]:
-    live, aside = KINDS[prefix].live, blocks.count_put_away(ctx, prefix)
-    return {
-        "total": blocks.count(ctx, prefix) - aside.total(),
-        "active": blocks.count(ctx, prefix, live) - sum(aside[status] for status in live),
-    }
+    return {"total": blocks.count(ctx, prefix), "active": blocks.count(ctx, prefix, KINDS[prefix].live)}
 
 
 def metrics(ctx: Context) -> dict[str, Any]:

@@ -94,6 +94,31 @@ def test_where_two_files_name_a_mode_the_stricter_holds_and_governance_writes_bo
     assert theirs("approve_apply", proposal_id=proposed, dry_run=False)["status"] == "applied"
 
 
+def test_a_mode_that_version_1_wrote_into_its_configuration_and_never_read_does_not_count(theirs: Memory) -> None:
+    """Its init writes detect_only there whatever the state file says; a later version that took the folder over reads it."""
+    made = {"version": "1.0.3", "governance_mode": "detect_only"}
+    proposed = theirs.propose("Deploys happen on Mondays")["proposal_id"]
+    for later, mode in (
+        ({"version": "5.0.3"}, "detect_only"),
+        ({"schema_version": "2.1"}, "detect_only"),
+        ({}, "propose"),
+    ):
+        theirs.edit(CONFIGURATION, json.dumps({**made, **later}))
+        found = theirs("scan")
+        assert found["checks"]["governance_mode"] == mode
+        assert bool([item for item in found["findings"] if item["check"] == "state"]) is (mode == "detect_only")
+    assert theirs("approve_apply", proposal_id=proposed, dry_run=False)["status"] == "applied"
+    theirs("governance", mode="enforce")
+    assert modes(theirs) == ["enforce", "enforce"], "a mode that is set holds in both"
+
+
+def test_a_mode_that_a_person_writes_into_the_configuration_of_clew_counts(ours: Memory) -> None:
+    """Clew prints version 1.0.3 there, by which that version knows a workspace."""
+    ours.decide("Deploys happen from CI")
+    ours.edit(CONFIGURATION, ours.read(CONFIGURATION).replace('"propose"', '"detect_only"'))
+    assert ours("scan")["checks"]["governance_mode"] == "detect_only"
+
+
 def test_a_mode_that_is_set_here_holds_for_mind_mem_too(ours: Memory) -> None:
     ours("governance", mode="enforce")
     assert modes(ours) == ["enforce", "enforce"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -190,6 +191,15 @@ def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int
         return int(ctx.tx.value(sql, ctx.workspace, prefix))
     wanted = list(status)
     return int(ctx.tx.value(f"{sql} AND status IN ({placeholders(len(wanted))})", ctx.workspace, prefix, *wanted))
+
+
+def count_in_file(ctx: Context, file: str) -> Counter[str]:
+    """How many blocks of any kind a file holds, by status."""
+    sql = (
+        "SELECT status, count(*) AS blocks FROM block"
+        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND file = ? GROUP BY status"
+    )
+    return Counter({row["status"] or "": int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace, file)})
 
 
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:

@@ -20,7 +20,7 @@ from clew.memory.files.governed_write import governed
 from clew.memory.files.hand_edits import rendered
 from clew.memory.files.sync import Unread, sync
 from clew.memory.governance import policy
-from clew.memory.kinds import IN_USE, KINDS
+from clew.memory.kinds import IN_USE, KINDS, Kind
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events, read_meta, write_meta
@@ -88,7 +88,9 @@ def _keep(ctx: Context, report: ScanReport) -> None:
 
 
 def count_blocks(ctx: Context, report: ScanReport) -> None:
-    report.checks["decisions"] = counts(ctx, "D")
+    # Wherever they stand: also those that `remember` keeps in a file of its own.
+    active = blocks.count(ctx, "D", KINDS["D"].live)
+    report.checks["decisions"] = {"total": blocks.count(ctx, "D"), "active": active}
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
     report.checks["drift_items"] = blocks.count(ctx, "DREF", KINDS["DREF"].live)
     report.checks["staged_proposals"] = blocks.count(ctx, "P", ["staged"])
@@ -242,11 +244,13 @@ METRICS = "memory_metrics"
 
 
 def health_of(ctx: Context) -> dict[str, Any]:
-    return {"files": {name: counts(ctx, prefix) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
+    """The blocks of the four files, of whatever kind, and the figures of the last scan."""
+    return {"files": {name: _in_file(ctx, KINDS[prefix]) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
 
 
-def counts(ctx: Context, prefix: str) -> dict[str, int]:
-    return {"total": blocks.count(ctx, prefix), "active": blocks.count(ctx, prefix, KINDS[prefix].live)}
+def _in_file(ctx: Context, kind: Kind) -> dict[str, int]:
+    counted = blocks.count_in_file(ctx, kind.file)
+    return {"total": counted.total(), "active": sum(counted[status] for status in kind.live)}
 
 
 def metrics(ctx: Context) -> dict[str, Any]:

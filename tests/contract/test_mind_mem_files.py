@@ -95,7 +95,7 @@ def test_where_two_files_name_a_mode_the_stricter_holds_and_governance_writes_bo
 
 
 def test_a_mode_that_version_1_wrote_into_its_configuration_and_never_read_does_not_count(theirs: Memory) -> None:
-    """Its init writes detect_only there whatever the state file says; a later version that took the folder over reads it."""
+    """Its init writes detect_only there, whatever the state says. A later version that took the folder reads it."""
     made = {"version": "1.0.3", "governance_mode": "detect_only"}
     proposed = theirs.propose("Deploys happen on Mondays")["proposal_id"]
     for later, mode in (

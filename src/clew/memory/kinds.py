@@ -244,5 +244,8 @@ def put_away(file: str) -> bool:
     return file.startswith(PRIVATE) or file.endswith(ARCHIVED)
 
 
-IN_USE = f"substr(file, 1, {len(PRIVATE)}) <> '{PRIVATE}' AND substr(file, length(file) - {len(ARCHIVED) - 1}) <> '{ARCHIVED}'"
+IN_USE = (
+    f"substr(file, 1, {len(PRIVATE)}) <> '{PRIVATE}'"
+    f" AND substr(file, length(file) - {len(ARCHIVED) - 1}) <> '{ARCHIVED}'"
+)
 """The same in SQL, the other way round. Whoever lists or counts blocks asks for it; whoever names an id does not."""

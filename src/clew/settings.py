@@ -228,6 +228,18 @@ class Settings:
         return usual if self.token else ""
 
     @property
+    def no_workspace(self) -> str:
+        """What a client of Mind-Mem has to be told whose workspace is not here; empty where all is well."""
+        # Whoever names a workspace of Clew knows where it is kept.
+        if self.toolset != MIND_MEM or self.memory_dir is not None or self.workspace_chosen:
+            return ""
+        kept = "in the database" if self.database_url else f"in {self.home}"
+        return (
+            f"Workspace not found: MIND_MEM_WORKSPACE is not set, and the directory that the server was started in has"
+            f" no {MIND_MEM_FILE}. Memory is read and kept {kept} instead, under the name {self.workspace}."
+        )
+
+    @property
     def runner_home(self) -> Path | None:
         """Where a runner may look for what it is allowed to execute; nowhere when a project named the directory."""
         return None if self.origins.get("home") == FILE else self.home

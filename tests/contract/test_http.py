@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import ClientSession
+from mcp.client.sse import sse_client
+from mcp_types import TextContent
 
 from tests.contract.mind_mem import make_workspace
 from tests.contract.wire import PATIENCE
@@ -99,6 +103,42 @@ def test_either_header_with_the_token_lets_in(mind_mem: str, bearer: str, own: s
     answered = asked(f"{mind_mem}/mcp", HELLO, Accept=BOTH, **sent)
     assert answered[0] == status
     assert status != 200 or '"name":"mind-mem"' in answered[2]
+
+
+def test_a_client_of_the_older_transport_is_served(mind_mem: str) -> None:
+    """Mind-Mem 1.0.3 speaks nothing else over HTTP; two clients at once, and one goes on when the other has left."""
+
+    async def talk() -> list[str]:
+        headers = {"X-MindMem-Token": "right"}
+        async with sse_client(f"{mind_mem}/sse", headers) as streams, ClientSession(*streams) as stays:
+            name = (await stays.initialize()).server_info.name
+            async with sse_client(f"{mind_mem}/sse", headers) as others, ClientSession(*others) as leaves:
+                await leaves.initialize()
+                listed = await leaves.list_tools()
+            found = await stays.call_tool("recall", {"query": "sessions Redis"})
+            assert isinstance(found.content[0], TextContent)
+            return [name, str(len(listed.tools)), json.loads(found.content[0].text)[0]["_id"]]
+
+    assert anyio.run(talk) == ["mind-mem", "16", "D-20260801-003"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"X_MindMem_Token": "right", "Origin": "http://elsewhere.example"}, 403),
+        ({"X_MindMem_Token": "right", "Host": "elsewhere.example"}, 421),
+    ],
+)
+def test_the_older_transport_lets_in_whom_the_newer_one_lets_in(
+    mind_mem: str, headers: dict[str, str], status: int
+) -> None:
+    assert asked(f"{mind_mem}/sse", **headers)[0] == status
+    assert asked(f"{mind_mem}/messages/?session_id=0", HELLO, **headers)[0] == status
+
+
+def test_only_clients_of_mind_mem_have_the_older_transport(thoughtbox: str) -> None:
+    assert asked(f"{thoughtbox}/sse")[0] == 404
 
 
 def test_a_path_that_is_a_slip_makes_no_workspace(tmp_path: Path) -> None:

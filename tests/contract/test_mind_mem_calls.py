@@ -13,7 +13,7 @@ from clew.app import Clew
 from clew.memory.kernel_defaults import Setting
 from clew.memory.kernels import every_kernel
 from clew.settings import load_settings
-from tests.contract.mind_mem import DECISIONS, EDITS, decision, op, proposal
+from tests.contract.mind_mem import DECISIONS, EDITS, decision, op, proposal, task
 from tests.memory.conftest import Memory
 
 TURN = "[FACT-001]\nDate: 2026-01-02\nStatus: active\nStatement: The quokka sleeps\nTags: FACT, Caroline\nDiaID: D1:4\n"
@@ -57,6 +57,35 @@ def test_what_is_put_away_contradicts_nothing(memory: Memory, place: str) -> Non
     memory.edit(place, decision("D-20260802-001", "Sessions live in PostgreSQL"))
     assert memory("scan")["checks"]["contradictions"] == 0
     assert memory("remember", text="Sessions must not be put into PostgreSQL", kind="rule")["contradicts"] == []
+
+
+@pytest.mark.parametrize("folder", ["agents/bot1/{}.md", "{}_ARCHIVE.md"])
+def test_no_list_summary_count_or_check_shows_what_is_put_away(memory: Memory, folder: str) -> None:
+    """Every answer about the memory as a whole; only its id opens such a block."""
+    memory.edit(DECISIONS, decision("D-20260801-001", "Lanterns are lit at dusk"))
+    hidden = {"Tags": "architecture, bug", "Priority": "P0", "ReviewBy": "2020-01-01"}
+    memory.edit(folder.format("decisions/DECISIONS"), decision("D-20250102-001", "The okapi is fed", **hidden))
+    memory.edit(folder.format("tasks/TASKS"), task("T-20250102-001", "Okapi stable", Status="blocked"))
+    found = [f"[INC-2025010{day}-okapi]\nDate: 2025-01-01\nTitle: Okapi\nRootCause: The okapi ran" for day in (1, 2)]
+    memory.edit(folder.format("entities/incidents"), "\n\n---\n\n".join(found))
+    memory("reindex")
+    answers = [
+        memory("category_summary", topic="okapi architecture bugs", limit=10),
+        memory("category_summary", topic="uncategorized okapi"),
+        memory("scan"),
+        memory("list_blocks", kind="any"),
+        memory("resume"),
+        memory("inbox_list"),
+    ]
+    written = [
+        file.read_text() for name in ("categories", "intelligence") for file in (memory.root / name).glob("*.md")
+    ]
+    for answer in (*answers, *written):
+        assert not any(name in str(answer) for name in ("okapi is", "D-20250102", "T-20250102", "INC-2025"))
+    assert memory("index_stats")["decisions_blocks"] == 1
+    again = memory("propose_update", block_type="decision", statement="The okapi is fed")
+    assert again["written"] == 1, "what an agent noted for itself does not make it known to all"
+    assert "okapi" in str(memory("open", id="D-20250102-001")["block"])
 
 
 def test_an_id_finds_its_block_first(filled: Memory) -> None:

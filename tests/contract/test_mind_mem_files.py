@@ -94,6 +94,31 @@ def test_where_two_files_name_a_mode_the_stricter_holds_and_governance_writes_bo
     assert theirs("approve_apply", proposal_id=proposed, dry_run=False)["status"] == "applied"
 
 
+def test_a_mode_that_version_1_wrote_into_its_configuration_and_never_read_does_not_count(theirs: Memory) -> None:
+    """Its init writes detect_only there, whatever the state says. A later version that took the folder reads it."""
+    made = {"version": "1.0.3", "governance_mode": "detect_only"}
+    proposed = theirs.propose("Deploys happen on Mondays")["proposal_id"]
+    for later, mode in (
+        ({"version": "5.0.3"}, "detect_only"),
+        ({"schema_version": "2.1"}, "detect_only"),
+        ({}, "propose"),
+    ):
+        theirs.edit(CONFIGURATION, json.dumps({**made, **later}))
+        found = theirs("scan")
+        assert found["checks"]["governance_mode"] == mode
+        assert bool([item for item in found["findings"] if item["check"] == "state"]) is (mode == "detect_only")
+    assert theirs("approve_apply", proposal_id=proposed, dry_run=False)["status"] == "applied"
+    theirs("governance", mode="enforce")
+    assert modes(theirs) == ["enforce", "enforce"], "a mode that is set holds in both"
+
+
+def test_a_mode_that_a_person_writes_into_the_configuration_of_clew_counts(ours: Memory) -> None:
+    """Clew prints version 1.0.3 there, by which that version knows a workspace."""
+    ours.decide("Deploys happen from CI")
+    ours.edit(CONFIGURATION, ours.read(CONFIGURATION).replace('"propose"', '"detect_only"'))
+    assert ours("scan")["checks"]["governance_mode"] == "detect_only"
+
+
 def test_a_mode_that_is_set_here_holds_for_mind_mem_too(ours: Memory) -> None:
     ours("governance", mode="enforce")
     assert modes(ours) == ["enforce", "enforce"]
@@ -323,6 +348,20 @@ def test_an_edit_after_its_apply_is_never_rolled_back_over_even_if_clew_sees_bot
     assert theirs.read(DECISIONS) == text
 
 
+def test_a_receipt_whose_difference_stands_there_twice_is_rolled_back_byte_for_byte(theirs: Memory) -> None:
+    """Mind-Mem 5 prints it once for each way it has named the file, and puts a rule behind the block it prints anew."""
+    plain = theirs.read(DECISIONS).replace("\n\n---\n\n[D-20260801-003]", "\n\n[D-20260801-003]")
+    line = "Statement: Invoices go out on Sundays\n"
+    after = plain.replace("Statement: Invoices go out on Mondays\n", "")
+    after = after.replace("[D-20260801-002]\n", f"[D-20260801-002]\n{line}")
+    after = after.replace("\n\n[D-20260801-003]", "\n\n---\n[D-20260801-003]")
+    ts = _applied_by_mind_mem(theirs, plain, after, printed=2)
+    theirs.edit(DECISIONS, after)
+    assert theirs("rollback_proposal", receipt_ts=ts)["log"].endswith("Restored D-20260801-002")
+    assert theirs.read(DECISIONS) == plain
+    theirs.agree()
+
+
 def test_a_receipt_without_its_copies_takes_nothing_away(theirs: Memory) -> None:
     """What a block was before is not known then, and it must not be taken for a new one."""
     text = theirs.read(DECISIONS)
@@ -337,7 +376,7 @@ def test_a_receipt_without_its_copies_takes_nothing_away(theirs: Memory) -> None
     assert "D-20261115-001" not in theirs.read(DECISIONS), "an added block needs no copy"
 
 
-def _applied_by_mind_mem(theirs: Memory, before: str, after: str | None) -> str:
+def _applied_by_mind_mem(theirs: Memory, before: str, after: str | None, printed: int = 1) -> str:
     """A receipt for changing D-20260801-002, with the DIFF as that program writes it if the text after is given."""
     ts = "20261115-220000"
     edit = op("update_field", DECISIONS, "D-20260801-002", field="Statement", value="Invoices go out on Sundays")
@@ -349,7 +388,8 @@ def _applied_by_mind_mem(theirs: Memory, before: str, after: str | None) -> str:
     if after is not None:
         lines = (before.splitlines(keepends=True), after.splitlines(keepends=True))
         diff = "\n".join(unified_diff(*lines, f"a/{DECISIONS}", f"b/{DECISIONS}", lineterm=""))
-        told = "DIFF:\n" + "".join(f"  {line}\n" for line in diff.split("\n"))
+        whole = "\n".join([diff] * printed)
+        told = "DIFF:\n" + "".join(f"  {line}\n" for line in whole.split("\n"))
     theirs.edit(f"intelligence/applied/{ts}/APPLY_RECEIPT.md", f"{head}{told}Result: applied\n")
     return ts
 

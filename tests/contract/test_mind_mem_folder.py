@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from tests.contract.mind_mem import DECISIONS, STATE, decision, make_workspace
 from tests.contract.test_mind_mem_wire import MindMem
 from tests.contract.wire import serving
+from tests.faces.mcp.process import environment
 
 STATE_FILE = "memory/intel-state.json"
 BOM = b"\xef\xbb\xbf"
@@ -93,6 +96,50 @@ def test_what_mind_mem_rolled_back_stays_rolled_back(client: MindMem) -> None:
     assert (again["status"], again["code"]) == ("rollback_failed", "CONFLICT")
     listed = {item["proposal_id"]: item["status"] for item in client("list_proposals", limit=50)["proposals"]}
     assert listed[done["proposal_id"]] == "rolled_back"
+
+
+@pytest.mark.parametrize("resident", ["off", "on"])
+def test_a_server_that_finds_no_workspace_says_so_where_a_client_looks(tmp_path: Path, resident: str) -> None:
+    """At its start, in its instructions, and in the first answer that has room for it."""
+    here = tmp_path / "nothing"
+    here.mkdir()
+    known = {"CLEW_WORKSPACE": "", "CLEW_RESIDENT": resident, "CLEW_RESIDENT_IDLE": "1"}
+    with serving(tmp_path / "home", "mind-mem", here=here, environ=known) as wire:
+        client = MindMem(wire, here)
+        told = wire.client.session.initialize_result
+        assert told is not None and "Workspace not found" in str(told.instructions)
+        assert client("recall", query="anything") == [], "an array has no room"
+        (warning,) = client("scan")["warnings"]
+        assert "MIND_MEM_WORKSPACE is not set" in warning and str(tmp_path / "home") in warning
+        assert "warnings" not in client("propose_update", block_type="task", statement="Count the crates")
+    command = [sys.executable, "-m", "clew", "serve", "--toolset", "mind-mem"]
+    env = environment(tmp_path / "home", **known)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=here, env=env) as server:
+        assert server.stderr is not None
+        said = server.stderr.readline()
+        server.kill()
+    assert said.startswith("clew: Workspace not found")
+    assert list(here.iterdir()) == []
+
+
+def test_a_server_with_a_workspace_warns_of_nothing(client: MindMem) -> None:
+    told = client.wire.client.session.initialize_result
+    assert told is not None and "not found" not in str(told.instructions)
+    assert "warnings" not in client("scan")
+
+
+def test_an_array_is_structured_content_too(client: MindMem) -> None:
+    """As the framework of the original sends it; in the other toolsets an array is text alone."""
+    for name, arguments in (
+        ("recall", {"query": "sessions Redis"}),
+        ("list_mind_kernels", {}),
+        ("recall", {"query": ""}),
+    ):
+        heard = client.wire.send(name, arguments)
+        assert heard.structured == {"result": json.loads(heard.text)}
+    heard = client.wire.send("scan", {})
+    assert heard.structured == json.loads(heard.text), "an object is the same object"
 
 
 def test_drift_that_only_mind_mem_sees_is_not_counted(client: MindMem) -> None:

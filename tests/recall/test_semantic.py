@@ -103,6 +103,26 @@ def test_what_was_just_written_is_found_by_meaning_before_its_vector_is_stored(s
 
 
 @needs_model
+def test_while_few_have_a_vector_the_words_decide_alone(
+    make_clew: Callable[..., Clew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The most similar of a few is similar to nothing, and would bring everything beside it along."""
+    monkeypatch.setattr("clew.recall.semantic_arm.wake_filler", lambda ctx, model: None)
+    call = Caller(make_clew(embedding_model=""))
+    call("notes_commit", content="Alice leads the storage team.")
+    for number in range(80):
+        call("notes_commit", content=f"The gateway {number} forwards frames to region {number * 7}.")
+    early = call("recall", query="Alice", sources=["all"])
+    assert (early["arms"]["semantic"], early["arms"]["lag"]) == (False, 81)
+    assert "no vector yet" in early["arms"]["reason"]
+    assert ["Alice" in hit["excerpt"] for hit in early["results"]] == [True]
+    call("reindex", include_vectors=True)
+    late = call("recall", query="Alice", sources=["all"])
+    assert late["arms"]["semantic"] is True
+    assert "Alice" in late["results"][0]["excerpt"] and all(hit["score"] > 0 for hit in late["results"])
+
+
+@needs_model
 def test_the_answer_before_a_vector_is_stored_is_the_one_after_it(semantic: Caller) -> None:
     def scores(query: str) -> list[tuple[str, float]]:
         return [(hit["excerpt"], hit["score"]) for hit in semantic("recall", query=query, sources=["all"])["results"]]

@@ -15,7 +15,7 @@ from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.files.places import BlockText
-from clew.memory.kinds import ARCHIVED, PRIVATE, Kind, kind_of, preamble, prefix_of
+from clew.memory.kinds import IN_USE, Kind, kind_of, preamble, prefix_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
@@ -85,8 +85,13 @@ def current(
     file: str | None = None,
     field: str | None = None,
 ) -> list[Block]:
-    """The blocks as they are now, ordered by id; with `field` those that have such a field."""
+    """The blocks as they are now, ordered by id; with `field` those that have such a field.
+
+    What is put away is left out, unless its ids or its file are named.
+    """
     sql, params = ["SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"], [ctx.workspace]
+    if ids is None and file is None:
+        sql.append(f"AND {IN_USE}")
     if prefix is not None:
         sql.append("AND prefix = ?")
         params.append(prefix)
@@ -122,7 +127,7 @@ def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[B
 
 def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[str] = ()) -> dict[str, list[Block]]:
     """Of each kind the current blocks that were written last, and those of `besides` that are of it, newest first."""
-    sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
+    sql = f"SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ? AND {IN_USE}"
     asked = ctx.tx.each(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
     found = {row["id"]: _block(row) for rows in asked for row in rows}
     wanted = [id for id in besides if prefix_of(id) in prefixes and id not in found]
@@ -175,32 +180,33 @@ def count_by_folder(ctx: Context) -> dict[str, int]:
     sql = (
         "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
         " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
-        " FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 GROUP BY 1 ORDER BY 1"
+        f" FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND {IN_USE} GROUP BY 1 ORDER BY 1"
     )
     return {row["folder"]: int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace)}
 
 
-def count_put_away(ctx: Context, prefix: str) -> Counter[str]:
-    """How many blocks of a kind are put away, by status."""
-    sql = (
-        "SELECT status, count(*) AS blocks FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
-        " AND (file LIKE ? OR file LIKE ? ESCAPE '!') GROUP BY status"
-    )
-    rows = ctx.tx.all(sql, ctx.workspace, prefix, f"{PRIVATE}%", f"%!{ARCHIVED}")
-    return Counter({row["status"]: int(row["blocks"]) for row in rows})
-
-
 def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int:
-    sql = "SELECT count(*) FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
+    sql = f"SELECT count(*) FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ? AND {IN_USE}"
     if status is None:
         return int(ctx.tx.value(sql, ctx.workspace, prefix))
     wanted = list(status)
     return int(ctx.tx.value(f"{sql} AND status IN ({placeholders(len(wanted))})", ctx.workspace, prefix, *wanted))
 
 
+def count_in_file(ctx: Context, file: str) -> Counter[str]:
+    """How many blocks of any kind a file holds, by status."""
+    sql = (
+        "SELECT status, count(*) AS blocks FROM block"
+        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND file = ? GROUP BY status"
+    )
+    return Counter({row["status"] or "": int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace, file)})
+
+
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
     """Current blocks of a kind whose statement has this normal form (for proposals: this digest)."""
     sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ?"
+    # A proposal was decided wherever it stands. What an agent noted for itself does not make anything known to all.
+    sql = sql if prefix == "P" else f"{sql} AND {IN_USE}"
     return _sorted(ctx.tx.all(sql, ctx.workspace, value, prefix))
 
 
@@ -440,9 +446,13 @@ def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
     """Blocks past their review date, with that date; recall labels them."""
     sql = (
         "SELECT id, review_by, status FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
-        " AND review_by IS NOT NULL AND review_by < ? ORDER BY id"
+        " AND review_by IS NOT NULL AND review_by < ?"
     )
-    rows = ctx.tx.all(sql, ctx.workspace, day_of(ctx.now_ms))
+    rows = ctx.tx.all(
+        f"{sql} ORDER BY id" if ids is not None else f"{sql} AND {IN_USE} ORDER BY id",
+        ctx.workspace,
+        day_of(ctx.now_ms),
+    )
     wanted = None if ids is None else set(ids)
     # A decision that no longer holds needs no review.
     live = [row for row in rows if not row["status"] or row["status"] in kind_of(row["id"]).live]

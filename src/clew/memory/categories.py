@@ -19,7 +19,7 @@ from clew.memory.files.directory import DERIVED
 from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import Value, listed, one_line
 from clew.memory.files.sync import sync
-from clew.memory.kinds import prefix_of
+from clew.memory.kinds import IN_USE, prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Input, operation
@@ -202,7 +202,7 @@ def _entry(row: Row, fields: Mapping[str, Value]) -> CategoryEntry:
 _BLOCKS = (
     "SELECT id, status, file, fields FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
     " AND prefix IN ('D', 'T', 'PRJ', 'PER', 'TOOL', 'INC')"
-    " AND (status IS NULL OR status NOT IN ('superseded', 'revoked', 'canceled'))"
+    f" AND (status IS NULL OR status NOT IN ('superseded', 'revoked', 'canceled')) AND {IN_USE}"
 )
 
 

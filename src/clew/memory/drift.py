@@ -23,7 +23,7 @@ from clew.ids import confined
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import print_block, set_field
-from clew.memory.kinds import KINDS, kind_of
+from clew.memory.kinds import IN_USE, KINDS, kind_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
 from clew.secrets import screened
@@ -76,7 +76,8 @@ def cited(ctx: Context) -> dict[str, list[Cite]]:
     """The citations of blocks that hold, by block."""
     sql = (
         "SELECT id, status, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
-        " AND prefix IN ('D', 'T', 'PRJ', 'PER', 'TOOL', 'INC') AND text LIKE '%code:%@sha256:%' ORDER BY id"
+        " AND prefix IN ('D', 'T', 'PRJ', 'PER', 'TOOL', 'INC') AND text LIKE '%code:%@sha256:%'"
+        f" AND {IN_USE} ORDER BY id"
     )
     rows = [row for row in ctx.tx.all(sql, ctx.workspace) if _holds(row["id"], row["status"])]
     return {row["id"]: cites_in(row["text"]) for row in rows}
@@ -225,7 +226,7 @@ def check(ctx: Context, report: ScanReport) -> None:
 def _decisions_and_tasks(ctx: Context, report: ScanReport) -> list[Drift]:
     sql = (
         "SELECT id, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
-        " AND prefix = 'D' AND status = 'active'"
+        f" AND prefix = 'D' AND status = 'active' AND {IN_USE}"
     )
     active = {row["id"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace)}
     tasks = blocks.current(ctx, prefix="T", status=KINDS["T"].live)

@@ -242,3 +242,10 @@ ARCHIVED = "_ARCHIVE.md"
 def put_away(file: str) -> bool:
     """Whether a file holds what an agent keeps for itself, or what was archived: kept, and no part of shared memory."""
     return file.startswith(PRIVATE) or file.endswith(ARCHIVED)
+
+
+IN_USE = (
+    f"substr(file, 1, {len(PRIVATE)}) <> '{PRIVATE}'"
+    f" AND substr(file, length(file) - {len(ARCHIVED) - 1}) <> '{ARCHIVED}'"
+)
+"""The same in SQL, the other way round. Whoever lists or counts blocks asks for it; whoever names an id does not."""

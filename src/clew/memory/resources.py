@@ -10,10 +10,10 @@ from clew.errors import ClewError
 from clew.index.item_reads import known_beginnings
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files import hand_edits
+from clew.memory.files import hand_edits, places
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
-from clew.memory.kinds import KINDS, put_away
+from clew.memory.kinds import KINDS
 from clew.memory.scan import health_of
 from clew.registry.context import Context
 from clew.registry.resource import resource
@@ -24,14 +24,14 @@ JSON = "application/json"
 
 @resource("mind-mem://decisions", name="decisions", title="Active decisions", mime_type=JSON, own=True)
 def decisions(ctx: Context) -> str:
-    """Active decisions as JSON: their fields and their Markdown."""
-    return _blocks_json(ctx, "D", ["active"])
+    """The active blocks of decisions/DECISIONS.md as JSON, in their order: their fields and their Markdown."""
+    return _blocks_json(ctx, KINDS["D"].file, ["active"])
 
 
 @resource("mind-mem://tasks", name="tasks", title="Tasks", mime_type=JSON, own=True)
 def tasks(ctx: Context) -> str:
-    """All tasks as JSON: their fields and their Markdown."""
-    return _blocks_json(ctx, "T", None)
+    """The blocks of tasks/TASKS.md as JSON, in their order: their fields and their Markdown."""
+    return _blocks_json(ctx, KINDS["T"].file, None)
 
 
 @resource(
@@ -97,13 +97,13 @@ def ledger(ctx: Context) -> str:
     return _file(ctx, KINDS["FACT"].file)
 
 
-def _blocks_json(ctx: Context, prefix: str, status: list[str] | None) -> str:
+def _blocks_json(ctx: Context, file: str, status: list[str] | None) -> str:
+    """What stands in a file, of whatever kind: a fact or a turn of a talk among the decisions belongs to them."""
     sync(ctx)
     with ctx.reading() as bound:
-        found = blocks.current(bound, prefix=prefix, status=status, file=None)
-        found = [block for block in found if not put_away(block.file)]
-        lines = blocks.locate(bound, [block.id for block in found])
-        return _json([_block_json(block, lines[block.id]) for block in found if block.id in lines])
+        found = {block.id: block for block in blocks.current(bound, file=file, status=status)}
+        standing = [(found[id], place) for id, place in places.in_file(bound, file) if id in found]
+        return _json([_block_json(block, (file, place.line + 1)) for block, place in standing])
 
 
 def _block_json(block: Block, place: tuple[str, int]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from clew.memory.files.governed_write import governed
 from clew.memory.files.hand_edits import rendered
 from clew.memory.files.sync import Unread, sync
 from clew.memory.governance import policy
-from clew.memory.kinds import KINDS
+from clew.memory.kinds import IN_USE, KINDS, Kind
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events, read_meta, write_meta
@@ -88,7 +88,9 @@ def _keep(ctx: Context, report: ScanReport) -> None:
 
 
 def count_blocks(ctx: Context, report: ScanReport) -> None:
-    report.checks["decisions"] = counts(ctx, "D")
+    # Wherever they stand: also those that `remember` keeps in a file of its own.
+    active = blocks.count(ctx, "D", KINDS["D"].live)
+    report.checks["decisions"] = {"total": blocks.count(ctx, "D"), "active": active}
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
     report.checks["drift_items"] = blocks.count(ctx, "DREF", KINDS["DREF"].live)
     report.checks["staged_proposals"] = blocks.count(ctx, "P", ["staged"])
@@ -175,7 +177,8 @@ def rejected_values(ctx: Context, report: ScanReport) -> None:
         "SELECT block.id, tombstone.proposal FROM tombstone CROSS JOIN block"
         " WHERE block.workspace = tombstone.workspace AND block.mark = tombstone.mark"
         " AND tombstone.workspace = ? AND block.until IS NULL AND block.gone = 0"
-        " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked') ORDER BY block.id"
+        " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked')"
+        f" AND {IN_USE} ORDER BY block.id"
     )
     for row in ctx.tx.all(sql, ctx.workspace):
         problem = f"{row['id']} says what {row['proposal']} was rejected for"
@@ -241,15 +244,13 @@ METRICS = "memory_metrics"
 
 
 def health_of(ctx: Context) -> dict[str, Any]:
-    return {"files": {name: counts(ctx, prefix) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
+    """The blocks of the four files, of whatever kind, and the figures of the last scan."""
+    return {"files": {name: _in_file(ctx, KINDS[prefix]) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
 
 
-def counts(ctx: Context, prefix: str) -> dict[str, int]:
-    live, aside = KINDS[prefix].live, blocks.count_put_away(ctx, prefix)
-    return {
-        "total": blocks.count(ctx, prefix) - aside.total(),
-        "active": blocks.count(ctx, prefix, live) - sum(aside[status] for status in live),
-    }
+def _in_file(ctx: Context, kind: Kind) -> dict[str, int]:
+    counted = blocks.count_in_file(ctx, kind.file)
+    return {"total": counted.total(), "active": sum(counted[status] for status in kind.live)}
 
 
 def metrics(ctx: Context) -> dict[str, Any]:

@@ -433,6 +433,11 @@ def _most(values: NDArray[np.floating], others: NDArray[np.bool_]) -> float:
     return float(values[others].max()) if others.any() else 0.0
 
 
+def above_nought(ranked: Ranked) -> NDArray[np.bool_]:
+    """Items with a score above 0. Below it more speaks against a page than for it; in talk neighbours share a score."""
+    return np.asarray((ranked.scores > 0) | (not _among_pages(ranked)), bool)
+
+
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:
     """Items with a reason to be shown: a word of the question, a similar meaning, its time, or a link to a match.
 

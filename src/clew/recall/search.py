@@ -21,7 +21,7 @@ from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
-from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, strengths, worth_showing
+from clew.recall.floor import Verdict, above_nought, beside_the_best, judge, near_the_best, strengths, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -219,6 +219,7 @@ class Search:
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
         worth = (worth_showing(ranked) & near_the_best(ranked)) | beside_the_best(ranked)
+        worth &= above_nought(ranked)
         if self.request.kinds and not query.history and self.request.as_of is None:
             # A question for rules wants those that hold.
             worth &= ~outdated(corpus, ranked.slots)

@@ -80,6 +80,8 @@ class Connection:
     by a client."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
+    noticed: bool = False
+    """Whether an answer has said that the client's workspace is not there."""
     state: Json = field(default_factory=dict)
     """What a domain keeps for as long as the connection lives, under the domain's name."""
 

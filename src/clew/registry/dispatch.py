@@ -28,7 +28,7 @@ from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted, leads_to, next_page, with_room
 from clew.registry.toolsets import TOOLSETS, tier_of
-from clew.settings import Settings
+from clew.settings import MIND_MEM, Settings
 from clew.store.database import Database
 from clew.store.requests import StoredRequest, check_request_id
 
@@ -309,13 +309,22 @@ class Dispatcher:
             if shown["success"] and line_protocol.is_cut(shown["result"]):
                 # What a bare answer has no place for must not be lost with it.
                 bare = {**shown["result"], **{name: shown[name] for name in ("warnings", "suggestions")}}
+            bare = self._with_notice(call, bare)
             answer.text = canonical(bare)
-            answer.structured = bare if isinstance(bare, dict) else None
+            answer.structured = _structured(bare, call.connection.toolset)
         elif operation is not None and in_lines:
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)
             answer.structured = None
         return answer
+
+    def _with_notice(self, call: Call, bare: Any) -> Any:
+        """The first answer that has room for it says that memory is not where a client of Mind-Mem expects it."""
+        notice = self.settings.no_workspace if call.connection.toolset == MIND_MEM else ""
+        if not notice or not isinstance(bare, dict) or call.connection.noticed:
+            return bare
+        call.connection.noticed = True
+        return {**bare, "warnings": [*bare.get("warnings", []), notice]}
 
     def _lines(self, call: Call, operation: Operation, envelope: dict[str, Any]) -> list[str]:
         default = call.connection.workspace_override or self.settings.workspace
@@ -403,6 +412,13 @@ def _without_secrets(text: str) -> str:
     from clew.secrets import redact_text
 
     return redact_text(text)
+
+
+def _structured(bare: Any, toolset: str) -> dict[str, Any] | None:
+    """The same JSON as structured content, which must be an object: an array stands under `result`, if at all."""
+    if isinstance(bare, list) and TOOLSETS[toolset].wraps_arrays:
+        return {"result": bare}
+    return bare if isinstance(bare, dict) else None
 
 
 def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:

@@ -119,6 +119,8 @@ class Toolset(NamedTuple):
     """What the addresses of listed resources begin with."""
     defaults: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     """By operation: values of arguments that the caller leaves out, where they differ from the declared ones."""
+    wraps_arrays: bool = False
+    """Whether an answer that is an array is structured content too, under `result`."""
 
 
 TOOLSETS: dict[str, Toolset] = {
@@ -138,6 +140,7 @@ TOOLSETS: dict[str, Toolset] = {
         resources="mind-mem://",
         # The original knows nothing but its files, and its clients open the file and line of every hit.
         defaults=MappingProxyType({name: {"sources": ["blocks"]} for name in ("recall", "hybrid_search")}),
+        wraps_arrays=True,  # as the framework of the original does with every answer
     ),
 }
 

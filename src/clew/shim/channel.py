@@ -119,6 +119,10 @@ def _greeted(home: str, said: Mapping[str, Any]) -> ResidentChannel:
         if answer.get("ok"):
             # The limit was for the greeting; a conversation may be silent for hours.
             channel.settimeout(None)
+            if answer.get("said"):
+                # The server has no standard error that a person sees; ours is in the client's log.
+                sys.stderr.write(f"clew: {answer['said']}\n")
+                sys.stderr.flush()
             return ResidentChannel(channel, frozenset(answer["reads"]))
     except (OSError, ValueError) as problem:
         channel.close()

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 def serve(plain: Plain) -> int:
     settings = load_settings(plain.settings)
     clew = open_clew(settings)
+    if settings.no_workspace:
+        sys.stderr.write(f"clew: {settings.no_workspace}\n")
+        sys.stderr.flush()
     if settings.observatory_enabled:
         open_observatory(clew)
     try:

@@ -32,7 +32,9 @@ from clew.faces.http import (
     most_connections,
 )
 from clew.faces.mcp.server import ClewServer, build_server
+from clew.faces.mcp.sse import sse_routes
 from clew.logs import configure_logs
+from clew.settings import MIND_MEM
 from clew.store.database import probe
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def run_http(
 
     With more than one of `tries`, a port that is taken means the next one, and in the end any free one.
 
-    Host, Origin and body size are checked for every route. The token is checked for `/mcp` only: other
+    Host, Origin and body size are checked for every route. The token is checked for MCP only: other
     faces hand in their own gate with their routes (`TokenGate` fits an API, not a page for people).
     """
     check_address(host, clew.settings.token)
@@ -66,7 +68,8 @@ def run_http(
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
     guests = Guests(clew.settings.observatory_cors)
-    app = http_app(server, clew.settings.token, hosts, [ready_route(clew), *extra_routes], guests=guests)
+    older = sse_routes(clew) if clew.settings.toolset == MIND_MEM else []
+    app = http_app(server, clew.settings.token, hosts, [ready_route(clew), *older, *extra_routes], guests=guests)
     listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))

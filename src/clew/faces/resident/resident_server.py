@@ -205,7 +205,8 @@ class Resident:
             answer = await answer_call(clew, visitor, self._workers)
             writer.write(json.dumps(answer).encode() + b"\n")
             return
-        writer.write(json.dumps({"ok": True, "reads": repeatable_tools()}).encode() + b"\n")
+        said = {"said": clew.settings.no_workspace} if clew.settings.no_workspace else {}
+        writer.write(json.dumps({"ok": True, "reads": repeatable_tools(), **said}).encode() + b"\n")
         talk = Conversation(clew, visitor, reader, writer)
         self._talks.add(talk)
         try:

@@ -31,6 +31,11 @@ def texts(parsed: ParsedFile) -> Texts:
     return {part.id: part.text for part in reversed(parsed.parts)}
 
 
+def gaps(parsed: ParsedFile) -> Texts:
+    """What stands behind each block, up to the next one."""
+    return {part.id: part.gap for part in reversed(parsed.parts)}
+
+
 def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
     """The blocks of each file of the snapshot as the receipt's DIFF says they became; None when it does not tell."""
     found = _DIFF.search(receipt)
@@ -57,7 +62,11 @@ def _hunks(lines: list[str]) -> dict[str, list[Hunk]]:
             continue
         start, old, new = (int(number or 1) for number in head.groups())
         end = _end(lines, at, old, new)
-        found.setdefault(path, []).append((start - 1 if old else start, lines[at:end]))
+        hunk = (start - 1 if old else start, lines[at:end])
+        known = found.setdefault(path, [])
+        # Mind-Mem 5 prints the whole difference once for each way it has named a file; it was made only once.
+        if hunk not in known:
+            known.append(hunk)
         at = end
     return found
 
@@ -75,6 +84,8 @@ def _patched(old: list[str], hunks: list[Hunk]) -> list[str] | None:
     result: list[str] = []
     at = 0
     for start, lines in hunks:
+        if start < at:
+            return None
         result += old[at:start]
         at = start
         for line in lines:

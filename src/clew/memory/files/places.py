@@ -209,8 +209,7 @@ def rewrite(ctx: Context, id: str, text: str) -> None:
 def remove(ctx: Context, id: str) -> None:
     """Take a block out of its file. Prose that followed it stays."""
     place = where(ctx, [id])[id]
-    # A gap of blank lines and rules belongs to the block; anything else in it was written by a person and stays.
-    kept = "" if place.gap.strip("- \t\r\n") == "" else place.gap
+    kept = "" if _is_bare(place.gap) else place.gap
     previous = ctx.tx.one(
         "SELECT * FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
         ctx.workspace,
@@ -229,14 +228,37 @@ def remove(ctx: Context, id: str) -> None:
     _spliced(ctx, place.file, at, lost_bytes + size(joint), "", lost_lines + lines)
 
 
+def _is_bare(gap: str) -> bool:
+    """Blank lines and rules belong to the block before them; anything else was written by a person, and stays."""
+    return gap.strip("- \t\r\n") == ""
+
+
+def put_rules_back(ctx: Context, id: str, gap: str) -> None:
+    """The blank lines and rules behind a block as they were; what a person wrote there is not touched."""
+    place = where(ctx, [id])[id]
+    gap = ended_like(place.gap, gap)
+    # It may have been the last of its file then; what was put behind it since must not stand on its last line.
+    gap += _joint(gap, empty=not _has_later(ctx, place))
+    if gap == place.gap or not (_is_bare(gap) and _is_bare(place.gap)):
+        return
+    ctx.ws.next_seq()
+    _set_gap(ctx, place.file, {"id": id}, gap)
+    shift(ctx, place.file, place.ordinal, size(gap) - size(place.gap), gap.count("\n") - place.gap.count("\n"))
+    _spliced(ctx, place.file, place.byte + place.bytes, size(place.gap), gap, place.gap.count("\n"))
+
+
 def _left_joint(ctx: Context, place: Where, before: str) -> str:
     """The empty line that `append` put before the last block of a file which ends without one; it goes with it."""
     newline = "\r\n" if "\r\n" in before else "\n"
     single = place.gap.endswith(newline) and not place.gap.endswith(newline * 2)
-    later = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
     if not single or not before.endswith(newline * 2):
         return ""
-    return "" if ctx.tx.value(later, ctx.workspace, place.file, place.ordinal) is not None else newline
+    return "" if _has_later(ctx, place) else newline
+
+
+def _has_later(ctx: Context, place: Where) -> bool:
+    sql = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
+    return ctx.tx.value(sql, ctx.workspace, place.file, place.ordinal) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,13 +233,15 @@ def _ops(ctx: Context, found: StoredReceipt) -> list[Op] | None:
 
 def _told_changes(kept: dict[str, str], left: dict[str, Texts]) -> list[dict[str, Any]]:
     """Over all files at once, so that a block which moved is one change."""
-    before = _standing({file: applied_text.texts(parse_file(said)) for file, said in kept.items()})
+    parsed = {file: parse_file(said) for file, said in kept.items()}
+    before = _standing({file: applied_text.texts(found) for file, found in parsed.items()})
+    gaps = {id: gap for found in parsed.values() for id, gap in applied_text.gaps(found).items()}
     after = _standing(left)
     changes = []
     for id in sorted(id for id in {*before, *after} if before.get(id) != after.get(id)):
         was, old = before.get(id, (None, None))
         file, new = after.get(id, (was, None))
-        changes.append({**_change_to(id, file or "", old, new), "was": was})
+        changes.append({**_change_to(id, file or "", old, new), "was": was, "gap": gaps.get(id)})
     return changes
 
 

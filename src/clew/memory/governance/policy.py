@@ -4,7 +4,8 @@ Mind-Mem uses the same file and keeps more in it (its version, counters, times o
 the keys it does not know, and keeps them whenever it writes the file.
 
 Mind-Mem read the mode from that file at first; its version 5 reads it from `mind-mem.json`, so both count here. Where
-both name one, the stricter holds: what one program was told not to apply, the other must not apply either.
+both name one, the stricter holds: what one program was told not to apply, the other must not apply either. A
+configuration of version 1 names a mode too, which nothing ever read: there the state file alone counts.
 """
 
 from __future__ import annotations
@@ -64,6 +65,17 @@ class Configured(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     governance_mode: Mode = "enforce"
+    version: Any = None
+    schema_version: Any = None
+    """Written by the later versions of Mind-Mem, also into a file that version 1 made."""
+
+    @property
+    def names_mode(self) -> bool:
+        return "governance_mode" in self.model_fields_set
+
+    @property
+    def is_of_version_1(self) -> bool:
+        return str(self.version).partition(".")[0] == "1" and self.schema_version is None
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,19 @@ def load(ctx: Context) -> LoadedPolicy:
     """The settings that hold. An unreadable file counts as detect_only: nothing is applied until it is mended."""
     state, configuration = plain_files.both(ctx, STATE_FILE, CONFIGURATION)
     stated = _stated(ctx, state)
-    return stated if stated.problem or not configuration else _both(stated.governance, configuration)
+    if stated.problem or not configuration:
+        return stated
+    held = _both(stated.governance, configuration)
+    return stated if held.problem and state and _is_unread(ctx, configuration) else held
+
+
+def _is_unread(ctx: Context, configuration: str) -> bool:
+    """Whether no program heeds the mode in the configuration. Version 1 never did; Clew keeps its own in step."""
+    try:
+        found = Configured.model_validate(orjson.loads(configuration))
+    except (orjson.JSONDecodeError, ValidationError):
+        return False
+    return found.is_of_version_1 and plain_files.first_origin(ctx, CONFIGURATION) != "init"
 
 
 def stated(ctx: Context) -> Governance:
@@ -105,7 +129,7 @@ def _named_mode(configuration: str) -> tuple[Mode | None, str | None]:
         found = Configured.model_validate(orjson.loads(configuration))
     except (orjson.JSONDecodeError, ValidationError) as problem:
         return "detect_only", f"cannot be read ({_describe(problem)})"
-    return (found.governance_mode if found.model_fields_set else None), None
+    return (found.governance_mode if found.names_mode else None), None
 
 
 def _stated(ctx: Context, text: str) -> LoadedPolicy:

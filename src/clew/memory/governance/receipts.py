@@ -15,6 +15,7 @@ from clew.errors import ClewError, suggest, unknown_id
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
+from clew.memory.files import places
 from clew.memory.files.markdown import Value, parse_block, print_block, set_field
 from clew.memory.governance import policy, proposals
 from clew.memory.governance.draft_checks import drafted, new_faults
@@ -41,7 +42,8 @@ class Receipt(TableRow):
     proposal: str
     changes: list[dict[str, Any]]
     """Each changed block with its versions `before` and `after`. A receipt that was imported from files has the texts
-    instead (`text`, `after_text`) where the store has no such version, and where the block stood (`was`)."""
+    instead (`text`, `after_text`) where the store has no such version, where the block stood (`was`), and what followed
+    it there (`gap`)."""
     automatic: bool
     rolled_back_at_ms: int | None
     seq: int = 0
@@ -177,6 +179,9 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
         else:
             blocks.write(ctx, id, back.text, origin="rollback", cause=receipt.proposal, file=back.file)
             log.append(f"Restored {id}")
+    for change in receipt.changes:
+        if change.get("gap"):
+            places.put_rules_back(ctx, change["id"], change["gap"])
     close(ctx, receipt)
     proposals.follow_changes(ctx, [id for id, _ in plans])
     return log

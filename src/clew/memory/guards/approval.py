@@ -170,7 +170,9 @@ def _has_check(block: Block) -> bool:
 
 def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
     """The blocks with a check, or whose check was approved once."""
-    found = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]
+    listed = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]
+    # What is put away is not listed; its check, once approved, still fires, so it has to be seen.
+    found = {block.id: block for block in [*listed, *blocks.current(ctx, ids=armed)]}.values()
     return [block for block in found if block.id in armed or _has_check(block)]
 
 

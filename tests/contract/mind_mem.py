@@ -186,6 +186,7 @@ def make_workspace(root: Path) -> None:
         "memory/maint-state.json": '{\n  "last_run": null\n}\n',
         "mind-mem.json": json.dumps({"version": "1.0.3", "recall": {"backend": "bm25"}}, indent=2),
         "MEMORY.md": "# Memory Protocol v1.0\n",
+        "summaries/weekly/.gitkeep": "",
         f"intelligence/applied/{RECEIPT}/{DECISIONS}": _file(head, first),
         f"intelligence/applied/{RECEIPT}/APPLY_RECEIPT.md": (
             f"[AR-{RECEIPT}]\nDate: 2026-11-15\nProposal: P-20261115-101\nAction: append_block\nResult: in_progress\n"

@@ -133,7 +133,7 @@ def test_a_client_of_the_older_transport_is_served(mind_mem: str) -> None:
 def test_the_older_transport_lets_in_whom_the_newer_one_lets_in(
     mind_mem: str, headers: dict[str, str], status: int
 ) -> None:
-    assert asked(f"{mind_mem}/sse", **headers)[0] == status
+    assert asked(f"{mind_mem}/sse", None, **headers)[0] == status
     assert asked(f"{mind_mem}/messages/?session_id=0", HELLO, **headers)[0] == status
 
 

@@ -112,6 +112,14 @@ def test_a_mode_that_version_1_wrote_into_its_configuration_and_never_read_does_
     assert modes(theirs) == ["enforce", "enforce"], "a mode that is set holds in both"
 
 
+def test_a_workspace_that_clew_makes_begins_with_propose(ours: Memory) -> None:
+    """And applies nothing by itself: that takes mode enforce."""
+    proposed = ours.propose("Deploys happen on Mondays")
+    assert "auto_applied" not in proposed and "Mondays" not in ours.read(DECISIONS)
+    assert modes(ours) == ["propose", "propose"]
+    assert json.loads(ours.read(STATE_FILE))["auto_apply_low_risk"] is True
+
+
 def test_a_mode_that_a_person_writes_into_the_configuration_of_clew_counts(ours: Memory) -> None:
     """Clew prints version 1.0.3 there, by which that version knows a workspace."""
     ours.decide("Deploys happen from CI")
@@ -295,6 +303,9 @@ def test_a_workspace_that_clew_made_passes_its_validator(ours: Memory) -> None:
     ours("scan")
     ours("list_contradictions")
     assert issues(ours.root) == []
+    for name in ("SIGNALS", "CONTRADICTIONS", "DRIFT", "IMPACT", "BRIEFINGS", "AUDIT"):
+        assert ours.read(f"intelligence/{name}.md").startswith("# "), "it warns where one is missing"
+    assert (ours.root / "summaries/weekly").is_dir()
 
 
 def test_files_that_only_mind_mem_uses_are_left_alone(theirs: Memory) -> None:

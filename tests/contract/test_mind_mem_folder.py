@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.settings import load_settings
 from tests.contract.mind_mem import DECISIONS, STATE, decision, make_workspace
 from tests.contract.test_mind_mem_wire import MindMem
 from tests.contract.wire import serving
@@ -127,6 +128,14 @@ def test_a_server_with_a_workspace_warns_of_nothing(client: MindMem) -> None:
     told = client.wire.client.session.initialize_result
     assert told is not None and "not found" not in str(told.instructions)
     assert "warnings" not in client("scan")
+
+
+def test_a_flag_beats_the_variable_of_the_token(tmp_path: Path) -> None:
+    typed = {"toolset": "mind-mem", "token": "typed", "home": tmp_path}
+    known = {"MIND_MEM_TOKEN": "theirs"}
+    assert load_settings(typed, known, tmp_path).token == "typed"
+    assert load_settings({**typed, "token": None}, known, tmp_path).token == "theirs"
+    assert load_settings({**typed, "token": None}, {**known, "CLEW_TOKEN": "ours"}, tmp_path).token == "ours"
 
 
 def test_an_array_is_structured_content_too(client: MindMem) -> None:

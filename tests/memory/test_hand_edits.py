@@ -163,10 +163,10 @@ def test_an_existing_workspace_is_taken_over_as_it_is(memory: Memory) -> None:
     check_lines(memory)
 
 
-def test_files_that_only_others_write_are_kept_but_not_made(memory: Memory) -> None:
+def test_files_that_only_others_fill_are_kept_and_empty_at_first(memory: Memory) -> None:
     impact = "intelligence/IMPACT.md"
     block, _ = memory.decide("Use Redis")
-    assert not (memory.root / impact).exists()
+    assert "\n[" not in memory.read(impact)
     memory.edit(impact, f"# Impact\n\n[I-20260213-001]\nDecision: {block}\n")
     memory("scan")
     assert memory("open", id="I-20260213-001")["block"]["file"] == impact

@@ -190,9 +190,6 @@ _TITLES = {
 }
 _LATER = frozenset(
     {
-        "intelligence/IMPACT.md",
-        "intelligence/BRIEFINGS.md",
-        "intelligence/AUDIT.md",
         "shared/intelligence/LEDGER.md",
         RECORDED_DECISIONS,
         *(file for _, file in STANDING.values()),

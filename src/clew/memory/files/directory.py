@@ -43,6 +43,7 @@ ONCE = {
         "- What happened on a day stands in `memory/YYYY-MM-DD.md`; lines are only added there.\n"
     ),
     "memory/maint-state.json": '{\n  "last_run": null,\n  "last_weekly": null\n}\n',
+    "summaries/weekly/.gitkeep": "",
 }
 """Files that Mind-Mem asks for and Clew never reads: made where they are missing, and left alone from then on."""
 KERNELS = "mind"

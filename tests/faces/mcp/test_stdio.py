@@ -148,6 +148,11 @@ def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path, 
         assert all(answer["result"]["isError"] is False for answer in answers)
 
 
+def test_the_server_ends_with_a_client_that_leaves_without_a_word(tmp_path: Path, server: str) -> None:
+    with stdio_process(tmp_path, server) as lines:
+        assert lines.close() == ""
+
+
 def test_a_burst_of_requests_is_answered_once_each(tmp_path: Path, server: str) -> None:
     """More than are read ahead, in one write; one of them is taken back in the same breath."""
     calls = {"name": "branch_list", "arguments": {}}

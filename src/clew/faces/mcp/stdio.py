@@ -284,9 +284,11 @@ class Lines:
         while not self._ready:
             self._arrived.clear()
             await self._arrived.wait()
-        line = self._ready.popleft()
+        line = self._ready[0]
         if line is None:
+            # The end stays where it is: the SDK asks once more after it where nothing came before.
             raise StopAsyncIteration
+        self._ready.popleft()
         self._room.release()
         return line
 

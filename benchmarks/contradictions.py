@@ -20,6 +20,8 @@ What counts is the grade `contradicts`; what only may contradict stands in a col
 from __future__ import annotations
 
 import itertools
+import math
+import random
 import re
 import sys
 from collections.abc import Sequence
@@ -44,6 +46,9 @@ PLAIN = tuple(f"plain{number}" for number in ("", 2, 3, 4, 5, 6))
 UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "notes", *PLAIN)
 WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08", "q07"})
 """The writers whose pairs the model never saw: by them it is weighed."""
+STRANGERS, AMONG = 260, 30
+"""Pairs of two kinds that are drawn from each writer: any two statements of different groups, and of so many the one
+that shares most words."""
 NEIGHBOURS = 12
 """Records of a memory that each is put beside."""
 _WORD = re.compile(r"\w+")
@@ -86,6 +91,10 @@ class Group:
     same: tuple[str, ...]
     against: tuple[str, ...]
     beside: tuple[str, ...]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return (self.base, *self.same, *self.against, *self.beside)
 
     def marked(self) -> list[Pair]:
         """All pairs whose label follows. What says the same contradicts and agrees with the same statements."""
@@ -153,6 +162,20 @@ def read_memories(path: Path) -> list[Memory]:
 def group_of(base: str, lines: Sequence[tuple[str, str]]) -> Group:
     by = {mark: tuple(text for known, text in lines if known == mark) for mark in "ECN"}
     return Group(base, by["E"], by["C"], by["N"])
+
+
+def strangers(groups: list[tuple[str, ...]]) -> list[Pair]:
+    """Statements of one writer that have nothing to do with each other."""
+
+    def words(text: str) -> set[str]:
+        return set(text.lower().split())
+
+    chance, found = random.Random(1), []
+    for _ in range(min(STRANGERS, len(groups))):
+        one, *others = (chance.choice(group) for group in chance.sample(groups, min(AMONG, len(groups))))
+        nearest = max(others, key=lambda text: len(words(one) & words(text)) / math.sqrt(len(words(text))))
+        found += [["N", one, others[0]], ["N", one, nearest]]
+    return found
 
 
 def learned() -> dict[str, list[Pair]]:

@@ -35,9 +35,6 @@ from typing import Any, NamedTuple
 PLACE = Path("build/pair_model")
 NEIGHBOURS, LEAST_NEAR = 4, 0.35
 """Statements of other groups that each is put beside, and the least cosine of the two."""
-STRANGERS, AMONG = 260, 30
-"""Pairs of two kinds that are drawn from each writer: any two statements of different groups, and of so many the one
-that shares most words."""
 PASSES, RATE, BATCH = 8, 1.2e-4, 32
 LEVEL = 0.35
 """Share of the steps at the full rate; after it the rate goes down to nought."""
@@ -64,11 +61,11 @@ class Row(NamedTuple):
 
 def dump() -> None:
     """What may be learned from, and the neighbours among it. Runs with Clew, not with torch."""
-    from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories, weighing
+    from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories, strangers, weighing
     from clew.recall.models import installed_model, load
 
     def near(found: list[Group]) -> list[tuple[str, str]]:
-        texts = [(at, text) for at, group in enumerate(found) for text in statements(group)]
+        texts = [(at, text) for at, group in enumerate(found) for text in group.statements]
         vectors = model.embed([text for _, text in texts])
         cosines = vectors @ vectors.T
         pairs = []
@@ -77,15 +74,12 @@ def dump() -> None:
             pairs += [(at, other) for other in others[:NEIGHBOURS] if cosines[at, other] > LEAST_NEAR]
         return [(texts[one][1], texts[other][1]) for one, other in pairs]
 
-    def statements(group: Group) -> tuple[str, ...]:
-        return (group.base, *group.same, *group.against, *group.beside)
-
     files = installed_model()
     assert files is not None, "the extra `semantic` is needed to find neighbours"
     model = load(files)
     written = {name: found for name, found in groups().items() if name not in WEIGHING}
     kept = [memory for name, found in memories().items() if name not in WEIGHING for memory in found]
-    apart = [pair for found in written.values() for pair in strangers([statements(group) for group in found])]
+    apart = [pair for found in written.values() for pair in strangers([group.statements for group in found])]
     apart += [pair for memory in kept for pair in strangers([(text,) for text in memory.records])]
     held: dict[str, list[Any]] = {
         "pairs": [row for rows in learned().values() for row in rows],
@@ -98,20 +92,6 @@ def dump() -> None:
     PLACE.mkdir(parents=True, exist_ok=True)
     (PLACE / "learned.json").write_text(json.dumps(held))
     print(", ".join(f"{len(rows)} {name}" for name, rows in held.items()))
-
-
-def strangers(groups: list[tuple[str, ...]]) -> list[list[str]]:
-    """Statements of one writer that have nothing to do with each other."""
-
-    def words(text: str) -> set[str]:
-        return set(text.lower().split())
-
-    chance, found = random.Random(1), []
-    for _ in range(min(STRANGERS, len(groups))):
-        one, *others = (chance.choice(group) for group in chance.sample(groups, min(AMONG, len(groups))))
-        nearest = max(others, key=lambda text: len(words(one) & words(text)) / math.sqrt(len(words(text))))
-        found += [["N", one, others[0]], ["N", one, nearest]]
-    return found
 
 
 def rows_of_a_pass(held: dict[str, Any], anew: bool) -> list[Row]:

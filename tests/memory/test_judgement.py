@@ -10,7 +10,8 @@ from benchmarks.contradictions import Pair, domains, figures, memories, named
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.contradictions.judgement import clash, judge, judged
+from clew.memory.contradictions.detection import LARGE
+from clew.memory.contradictions.judgement import clash, judge, judged, may_clash
 from clew.memory.contradictions.nearness import nearness
 from clew.memory.contradictions.word_groups import vocabulary
 from tests.memory.conftest import Memory
@@ -43,6 +44,7 @@ AGREEING = [
     ("Discount codes cannot be combined.", "A shopper may use just one discount code per order."),
     ("Secrets are stored in Vault.", "Database passwords are stored in Vault and rotated weekly."),
     ("The EU cluster has three replicas.", "The US cluster has five replicas."),
+    ("The billing service uses tokens in region 1.", "The billing service uses tokens in region 20."),
     ("Public endpoints need a rate limit.", "Internal endpoints need no rate limit."),
     ("Passwords have at least 12 characters.", "Administrator passwords have at least 16 characters."),
     ("Server host12 keeps orders in Redis.", "Server host13 never keeps orders in Redis."),
@@ -127,12 +129,34 @@ def test_paraphrases_are_found_and_instances_are_not_among_other_decisions(memor
     """Through the index of words: what is not looked up is never compared."""
     said = [text for pair in PARAPHRASED for text in pair]
     said += [f"We painted boat {number}" for number in range(1, 21)] + [text for pair in AGREEING for text in pair]
-    blocks = [f"[D-{number}]\nStatus: active\nStatement: {text}\n" for number, text in enumerate(said, 1)]
-    memory.edit("decisions/DECISIONS.md", "\n".join(blocks))
-    found = memory("list_contradictions")["resolutions"]
-    pairs = {frozenset((item["block_a"], item["block_b"])) for item in found}
-    assert pairs == {frozenset((f"D-{n}", f"D-{n + 1}")) for n in range(1, 2 * len(PARAPHRASED), 2)}
+    real = {frozenset((2 * at, 2 * at + 1)) for at in range(len(PARAPHRASED))}
+    assert contradictions_among(memory, said) == real
     assert memory("scan")["checks"]["contradictions"] == len(PARAPHRASED)
+
+
+def test_among_the_decisions_of_a_folder_as_much_is_found_as_pair_by_pair(memory: Memory) -> None:
+    """240 statements of a tester who knew nothing of the mechanism, each pair about a thing of its own."""
+    pairs = named("plain6")
+    found = contradictions_among(memory, [text for pair in pairs for text in pair[1:]])
+    real = {frozenset((2 * at, 2 * at + 1)) for at, pair in enumerate(pairs) if pair[0] == "C"}
+    assert len(found & real) >= 0.8 * len(real)
+    assert len(found & real) >= 0.8 * len(found)
+
+
+def test_in_a_large_folder_what_words_alone_take_for_a_contradiction_is_read_first(memory: Memory) -> None:
+    agreeing = ["Dogs are welcome in the Berlin office", "The London office does not allow dogs"]
+    assert may_clash(*agreeing)
+    against = ["All invoices are archived for ten years", "Invoices are archived for two years only"]
+    others = [f"Section {number} of the handbook was written by author {number}" for number in range(LARGE)]
+    assert contradictions_among(memory, [*agreeing, *against, *others]) == {frozenset((2, 3))}
+
+
+def contradictions_among(memory: Memory, statements: list[str]) -> set[frozenset[int]]:
+    """Which two of the statements contradict each other when they stand in one file of decisions, by their numbers."""
+    blocks = [f"[D-{number}]\nStatus: active\nStatement: {text}\n" for number, text in enumerate(statements)]
+    memory.edit("decisions/DECISIONS.md", "\n".join(blocks))
+    found = memory("list_contradictions", limit=1000)["resolutions"]
+    return {frozenset(int(item[side].removeprefix("D-")) for side in ("block_a", "block_b")) for item in found}
 
 
 def doubtful() -> Pair:

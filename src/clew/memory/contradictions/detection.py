@@ -6,24 +6,17 @@ person may defer it. The file, `scan`, `list_contradictions` and the resource re
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.judgement import (
-    closely,
-    forms_of,
-    judge,
-    judge_by_words,
-    sharpness,
-    suspicion,
-    words_of,
-)
+from clew.memory.contradictions.judgement import forms_of, judge, may_clash, sharpness, words_of
 from clew.memory.contradictions.names import REJECTED, Naming, lookup_words
 from clew.memory.contradictions.signatures import Signature, conflict, signatures
 from clew.memory.contradictions.statements import Clash
@@ -49,16 +42,14 @@ MAKER = "scan"
 """By whom the proposals are that resolve contradictions."""
 CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
-NEAREST = 8
-"""Of these the ones that a new record is read beside: reading a pair takes some milliseconds."""
-FEW, MOST_WEIGHED = 10, 5_000
-"""Where more records than this come in at once, so many pairs of them are compared by all their words."""
-MOST_READ, LARGE = 200, 500
-"""Pairs of them that the model reads at the most. Where more than `LARGE` records come in at once, it reads none and
-the observations judge alone: a folder of 10,000 decisions comes in as ten times 1,000, and reading would take longer
-than all the rest."""
-SUSPICIOUS = -4.0
-"""Logarithm of the odds by words from which a pair is read where there are many."""
+NEAREST, OF_MANY, MANY = 8, 4, 10
+"""Of these the ones that a new record is read beside, where few come in at once and where many do: reading a pair
+takes some milliseconds. In plain words, nearly all contradictions were among the two nearest of one side."""
+MOST_READ, LARGE = 600, 500
+"""Pairs that the model reads at the most where many records come in at once: each record beside the one nearest to it
+first, then beside the second. Where more than `LARGE` come in, it reads only what may be a contradiction by words
+alone: a folder of 10,000 decisions comes in as ten times 1,000, and to read more would take longer than all the
+rest."""
 MOST_CHARS = 4_000
 """Of a statement: what goes on for longer is prose, and reading it takes time in which others wait for the store."""
 REPEATED = 0.6
@@ -93,9 +84,11 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
     sayings = {id: _saying(assertion) for id, assertion in assertions.items()}
     _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    most = NEAREST if len(live) <= MOST_WEIGHED // NEAREST else CANDIDATES
-    pairs = _pairs(ctx, {id: assertions[id] for id in live}, [sayings[id] for id in live], most)
-    for found in _conflicts(list(pairs), len(live)):
+    is_large = len(live) > LARGE
+    most = CANDIDATES if is_large else OF_MANY if len(live) > MANY else NEAREST
+    near = nearby(ctx, [sayings[id] for id in live], in_sharp_ones=is_large)
+    pairs = _pairs(ctx, {id: assertions[id] for id in live}, near, most)
+    for found in _conflicts(pairs, if_suspicious=is_large):
         _keep(ctx, found, entries)
 
 
@@ -134,19 +127,15 @@ def _assertion(block: Block) -> Assertion:
 
 
 def _pairs(
-    ctx: Context, live: dict[str, Assertion], sayings: list[Saying], most: int
-) -> Iterable[tuple[Assertion, Assertion]]:
-    """Each changed decision with the live ones it may clash with, the nearest of them."""
-    seen: set[tuple[str, str]] = set()
-    near = {id: ids[:most] for id, ids in nearby(ctx, sayings).items()}
+    ctx: Context, live: dict[str, Assertion], nearest: dict[str, list[str]], most: int
+) -> list[tuple[Assertion, Assertion]]:
+    """Each changed decision with the live ones it may clash with: all with their nearest, then with their second."""
+    near = {id: ids[:most] for id, ids in nearest.items()}
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: _assertion(block) for block in _live(ctx, others)}}
-    for id, ids in near.items():
-        for other in ids:
-            pair = (id, other) if id < other else (other, id)
-            if other in known and pair not in seen:
-                seen.add(pair)
-                yield known[pair[0]], known[pair[1]]
+    turns = zip_longest(*([(min(id, other), max(id, other)) for other in ids] for id, ids in near.items()))
+    ordered = dict.fromkeys(pair for turn in turns for pair in turn if pair is not None)
+    return [(known[one], known[other]) for one, other in ordered if one in known and other in known]
 
 
 class Saying(NamedTuple):
@@ -157,13 +146,14 @@ class Saying(NamedTuple):
     forms: set[str]
     sharp: int
 
-    def asked(self) -> list[tuple[str, int]]:
+    def asked(self, in_sharp_ones: bool) -> list[tuple[str, int]]:
         """The words to look up, each with the least sharpness that the other side must have.
 
-        Two plain statements (0) clash only in a slot; a denial (2) may clash with anything about its subject. So
-        the two sharpnesses must add up to 2.
+        By words alone two plain statements (0) clash only in a slot; a denial (2) may clash with anything about its
+        subject. So where nothing else judges, the two sharpnesses must add up to 2.
         """
-        return [*((form, 0) for form in sorted(self.forms)), *((word, 2 - self.sharp) for word in sorted(self.words))]
+        least = 2 - self.sharp if in_sharp_ones else 0
+        return [*((form, 0) for form in sorted(self.forms)), *((word, least) for word in sorted(self.words))]
 
 
 def _saying(assertion: Assertion) -> Saying:
@@ -173,9 +163,9 @@ def _saying(assertion: Assertion) -> Saying:
     return Saying(assertion.id, words_of(said), forms, sharpness(said))
 
 
-def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
-    """Live decisions that share words which few decisions hold, those with most in common first."""
-    wanted = {saying.id: saying.asked() for saying in sayings}
+def nearby(ctx: Context, sayings: list[Saying], *, in_sharp_ones: bool = False) -> dict[str, list[str]]:
+    """Live decisions that share words with each, those first that share most and the rarest."""
+    wanted = {saying.id: saying.asked(in_sharp_ones) for saying in sayings}
     asked = list(dict.fromkeys(chain.from_iterable(wanted.values())))
     found = ctx.tx.each(_HOLDING, [(ctx.workspace, word, least, COMMON + 1) for word, least in asked])
     holders = {pair: [row["id"] for row in rows] for pair, rows in zip(asked, found, strict=True) if rows}
@@ -183,13 +173,16 @@ def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
 
 
 def _closest(saying: Saying, asked: list[tuple[str, int]], holders: dict[tuple[str, int], list[str]]) -> list[str]:
-    shared: Counter[str] = Counter()
+    shared: dict[str, float] = {}
     for pair in filter(holders.__contains__, asked):
         known = holders[pair]
         if len(known) <= COMMON or pair[0] in saying.forms:
-            shared.update(known)
-    del shared[saying.id]
-    return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
+            weight = math.log((COMMON + 2) / len(known))
+            for id in known:
+                shared[id] = shared.get(id, 0.0) + weight
+    shared.pop(saying.id, None)
+    # Rounded: sums of the same numbers in another order differ in their last bit.
+    return sorted(shared, key=lambda id: (-round(shared[id], 6), id))[:CANDIDATES]
 
 
 _HOLDING = (
@@ -215,26 +208,18 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
-def _conflicts(pairs: list[tuple[Assertion, Assertion]], records: int = 1) -> list[Found]:
-    """What contradicts for sure among so many new records, in the order of the pairs."""
+def _conflicts(pairs: list[tuple[Assertion, Assertion]], *, if_suspicious: bool = False) -> list[Found]:
+    """What contradicts for sure, in the order of the pairs, of which the model reads the first; all of them, or those
+    that are suspicious by their words."""
     met = [pair for pair in pairs if _scopes_meet(pair[0].scope, pair[1].scope)]
     exact = {at: item for at, pair in enumerate(met) if (item := _exact_conflict(*pair)) is not None}
-    plain = [at for at in range(len(met)) if at not in exact]
-    if FEW < records <= LARGE:
-        plain = _suspects(met, plain)
-    judging = judge_by_words if records > LARGE else judge
-    said = zip(plain, judging([(met[at][0].statement, met[at][1].statement) for at in plain]), strict=True)
+    plain = {at: (one.statement, other.statement) for at, (one, other) in enumerate(met) if at not in exact}
+    if if_suspicious:
+        plain = {at: pair for at, pair in plain.items() if may_clash(*pair)}
+    plain = dict(islice(plain.items(), MOST_READ))
+    said = zip(plain, judge(list(plain.values())), strict=True)
     found = exact | {at: _plain_conflict(met[at], clash) for at, clash in said if clash is not None and clash.sure}
     return [found[at] for at, (one, other) in enumerate(met) if at in found and not _is_settled(one.block, other.block)]
-
-
-def _suspects(pairs: list[tuple[Assertion, Assertion]], chosen: list[int]) -> list[int]:
-    """The pairs that are most suspicious by their words, because reading one takes milliseconds; of very many only
-    those are looked at that are close."""
-    if len(chosen) > MOST_WEIGHED:
-        chosen = [at for at in chosen if closely(pairs[at][0].statement, pairs[at][1].statement)]
-    scored = sorted((-suspicion(pairs[at][0].statement, pairs[at][1].statement), at) for at in chosen)
-    return [at for score, at in scored[:MOST_READ] if -score >= SUSPICIOUS]
 
 
 def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:

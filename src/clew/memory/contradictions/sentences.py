@@ -318,7 +318,7 @@ def _called(words: Sequence[str], statement: str) -> frozenset[tuple[str, str]]:
             continue
         if noun in _NUMBERING and at > 1:
             noun = words[at - 2]
-        elif word not in letters and (versioned or not _label(words, at)):
+        elif word not in letters and not (_label(words, at) and (not versioned or words[max(0, at - 2)] in _WITHIN)):
             continue
         if noun.isalpha() and stem(noun) not in VALUED and noun not in FUNCTION and not _number(noun):
             found.add((stem(noun), word))
@@ -342,6 +342,8 @@ _LONE = re.compile(r" [A-Z]\b")
 _NUMBERING = words_in("number no nr")
 _VERSIONED = frozenset(map(stem, words_in("require need support use upgrade target pin")))
 """Verbs beside which a number is a version: `node 18 is required`."""
+_WITHIN = words_in("in at")
+"""Where something is done is no version: `uses tokens in region 20`."""
 
 
 def _label(words: Sequence[str], at: int) -> bool:

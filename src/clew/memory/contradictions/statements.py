@@ -51,6 +51,8 @@ from clew.memory.contradictions.lexicon import (
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
+_WHOLE = {stem(word): word for word in _GROUP}
+"""A word for each stem: a reason says `nats`, not `nat`."""
 _PLACE = {stem(word): (number, word) for number, group in enumerate(PLACES) for word in group}
 _SAME = {
     "postgres": "postgresql", "mongo": "mongodb", "prod": "production", "dev": "development", "test": "testing",
@@ -432,4 +434,4 @@ def _sure(likeness: float, top: float) -> float:
 
 
 def _names(stems: frozenset[str]) -> str:
-    return ", ".join(sorted(stems))
+    return ", ".join(sorted(_WHOLE.get(item, item) for item in stems))

@@ -87,7 +87,7 @@ def rates(found: Found, real: Found) -> dict[str, float | int]:
 
 def main(quick: bool = False) -> None:
     report = Report("contradicting_stores", "Contradictions among all records of a memory")
-    sets: dict[str, list[Pair]] = {name: named(name) for name in ("plain5", "plain6", "fresh2")}
+    sets: dict[str, list[Pair]] = {name: named(name) for name in ("plain5", "plain6", "plain7", "fresh2")}
     if not quick:
         sets |= {name: named(name) for name in ("plain", "plain2", "plain4", "notes")}
         sets["domains_held"] = [pair for _, pair in domains("domains_held")]

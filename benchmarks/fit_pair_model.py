@@ -38,6 +38,9 @@ NEIGHBOURS, LEAST_NEAR = 4, 0.35
 PASSES, RATE, BATCH = 8, 1.2e-4, 32
 LEVEL = 0.35
 """Share of the steps at the full rate; after it the rate goes down to nought."""
+NEW_SHARE = 0.6
+"""Of the weights: the mean of the model that ships and of what became of it ranks pairs that neither saw better (.919)
+than either alone (.908, .910)."""
 SHARES = {"pairs": 0.2, "groups": 0.25, "neighbours": 0.25}
 """Of what the model that ships has learned already, so much comes again in each pass; all where a new one begins."""
 DECAY = 0.9
@@ -230,6 +233,7 @@ def teach(folder: str, anew: bool) -> None:
         weights = model.state_dict()
         shipped(weights, tokenizer.get_vocab())
         model.load_state_dict(weights)
+    before = {name: item.clone() for name, item in model.state_dict().items()}
     optimizer = torch.optim.AdamW(parameter_groups(model), weight_decay=0.01)
     rates = [group["lr"] for group in optimizer.param_groups]
     for number in range(PASSES):
@@ -253,6 +257,12 @@ def teach(folder: str, anew: bool) -> None:
         told = f"pass {number + 1}: {len(rows)} pairs, loss {sum(losses) / len(losses):.3f}, ranking {ranked:.3f}"
         print(f"{told}, {time.time() - began:.0f} s", flush=True)
         torch.save(model.state_dict(), PLACE / "model.pt")
+    if not anew:
+        torch.save(mean_of(before, model.state_dict()), PLACE / "model.pt")
+
+
+def mean_of(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {name: item.lerp(after[name], NEW_SHARE) for name, item in before.items()}
 
 
 def ranking(model: Any, tokenizer: Any, pairs: list[Any]) -> float:

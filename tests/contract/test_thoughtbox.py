@@ -419,8 +419,10 @@ def test_a_destination_elsewhere_is_refused_with_one_that_works(client: Client, 
     refused = client.refused("session", operation="export", args=asked)
     assert refused["success"] is False and refused["error"].startswith("destination:")
     mended = refused["example"]
-    assert (mended["operation"], mended["args"]) == ("session.export", {**asked, "destination": "."})
-    assert Path(client.json(mended["operation"], **mended["args"])["exportPath"]).is_file()
+    assert (mended["operation"], mended["subOperation"]) == ("session", "export")
+    assert mended["args"] == {**asked, "destination": "."}
+    told = client.json("session", operation="export", args=mended["args"])
+    assert Path(told["exportPath"]).is_file()
 
 
 @pytest.mark.parametrize(("asked", "numbers"), [({"last": 600}, (21, 620)), ({"range": [1, 1000]}, (1, 620))])

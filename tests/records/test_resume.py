@@ -188,14 +188,14 @@ def test_a_run_of_the_open_step_is_told_and_changes_what_is_next(clew: Clew, age
 
 DECIDED = [
     "The file that is named last wins over those before it; equal values of env files are no conflict",
-    "A key that stands twice in one of the env files is a conflict and is told with both line numbers",
+    "A key that stands twice in one of the env files is told with the numbers of both its lines",
     "Comments in env files stay with the key that follows them, because people explain values above them",
     "Interpolation in env files is done after the merge, so a variable may be set in another of them",
-    "Values of env files in single quotes are never interpolated; those in double quotes and bare ones are",
+    "Values of env files in single quotes are taken as they stand; a backslash means nothing in them",
     "The exit code is 2 for a conflict of env files and 1 for one that cannot be parsed at all",
     "The merged env files are sorted by key and end with one newline, which keeps diffs of them small",
     "The parser of env files works on bytes and decodes values at the end, to tell the place of a bad byte",
-    "Windows line ends of env files are accepted and written back as they were in the first one",
+    "Windows line ends of env files are accepted, and written back where they were found",
     "Secrets of env files are masked in messages by the name of their key: TOKEN, KEY or PASSWORD",
     "The library for env files has no dependencies; only its command line uses argparse",
 ]

@@ -90,8 +90,8 @@ def waits(url: str, trips: list[Wire], home: Path, count: int) -> dict[str, int]
 
 def decision(number: int) -> str:
     """About something of its own, so that no two of them contradict each other."""
-    name = "".join("klmnprstvz"[int(digit)] + "a" for digit in str(number))
-    return f"[D-20260101-{number:03d}]\nDate: 2026-01-01\nStatus: active\nStatement: Build {name}\n\n---\n\n"
+    said = f"Chapter {number} of the handbook was written by author {number}"
+    return f"[D-20260101-{number:03d}]\nDate: 2026-01-01\nStatus: active\nStatement: {said}\n\n---\n\n"
 
 
 def test_many_imported_thoughts_wait_hardly_longer_than_a_few(call: Caller, trips: list[Wire]) -> None:

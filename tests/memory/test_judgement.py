@@ -220,6 +220,13 @@ def test_what_held_once_keeps_nothing_that_holds_now_from_being_kept(memory: Mem
     assert memory("remember", text=once, kind="fact")["state"] == "kept"
 
 
+def test_a_reason_is_told_in_whole_words() -> None:
+    found = clash("Servers are set up with Ansible", "Servers are set up with puppets")
+    assert found is not None and found.reason == "ansible against puppets"
+    found = clash("Events go through NATS", "Events go through Kafka")
+    assert found is not None and found.reason == "kafka and nats exclude each other here"
+
+
 def test_a_sure_one_waits_for_a_person_and_says_why(memory: Memory) -> None:
     first, second = PARAPHRASED[0]
     old = memory("remember", text=first, kind="rule")

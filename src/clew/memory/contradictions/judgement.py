@@ -17,6 +17,7 @@ from pathlib import Path
 
 import orjson
 
+from clew.index.terms import stem
 from clew.memory.contradictions.clauses import other_doers
 from clew.memory.contradictions.differences import conflicting, opposed, replaced
 from clew.memory.contradictions.meanings import Alignment, align
@@ -277,13 +278,20 @@ def _is_extended(both: Pair) -> bool:
 def _reason(both: Pair, seen: dict[str, float]) -> tuple[str, str]:
     """The kind of the difference and what differs."""
     if both.rule is not None:
-        return both.rule.kind, both.rule.reason
+        return both.rule.kind, _in_whole_words(both) if both.rule.kind == "slot" else both.rule.reason
     for number, against in conflicting(both.a, both.b)[:1]:
         return "number", f"{number.text} against {against.text}"
     for kind, pairs in (("value", both.found.rivals), ("opposites", both.found.opposites)):
         for x, y in pairs[:1]:
             return kind, f"{x.word} against {y.word}"
     return _weaker_reason(both.a, both.b, seen, both.found)
+
+
+def _in_whole_words(both: Pair) -> str:
+    """What a rule found, in words of the two statements: rules compare stems."""
+    assert both.rule is not None
+    whole = {stem(word): word for word in (*both.a.words, *both.b.words)}
+    return " ".join(whole.get(word, word) for word in both.rule.reason.split())
 
 
 def _weaker_reason(a: Sentence, b: Sentence, seen: dict[str, float], found: Alignment) -> tuple[str, str]:

@@ -32,7 +32,6 @@ from clew.faces.http import (
     most_connections,
 )
 from clew.faces.mcp.server import ClewServer, build_server
-from clew.faces.mcp.sse import sse_routes
 from clew.logs import configure_logs
 from clew.settings import MIND_MEM
 from clew.store.database import probe
@@ -68,8 +67,8 @@ def run_http(
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
     guests = Guests(clew.settings.observatory_cors)
-    older = sse_routes(clew) if clew.settings.toolset == MIND_MEM else []
-    app = http_app(server, clew.settings.token, hosts, [ready_route(clew), *older, *extra_routes], guests=guests)
+    routes = [ready_route(clew), *_older_routes(clew), *extra_routes]
+    app = http_app(server, clew.settings.token, hosts, routes, guests=guests)
     listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))
@@ -85,6 +84,15 @@ def run_http(
         ws_per_message_deflate=False,
     )
     HttpServer(config, server.end_streams).run(sockets=[listener])
+
+
+def _older_routes(clew: Clew) -> list[BaseRoute]:
+    if clew.settings.toolset != MIND_MEM:
+        return []
+    # Imported here: no other client asks for it, and the start of every server would pay for loading it.
+    from clew.faces.mcp.sse import sse_routes
+
+    return sse_routes(clew)
 
 
 def http_app(

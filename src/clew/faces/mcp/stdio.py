@@ -103,6 +103,7 @@ class Incoming:
         self._lines = lines
         self._answers = answers
         self._debts = debts
+        self._over = False
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -114,6 +115,9 @@ class Incoming:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
+        if self._over:
+            # The SDK asks once more after the end where nothing came before it, and lines end only once.
+            raise StopAsyncIteration
         async for line in self._lines:
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -122,6 +126,7 @@ class Incoming:
                 continue
             self._debts.note(message)
             return SessionMessage(message)
+        self._over = True
         await self._debts.settled()
         raise StopAsyncIteration
 
@@ -284,11 +289,9 @@ class Lines:
         while not self._ready:
             self._arrived.clear()
             await self._arrived.wait()
-        line = self._ready[0]
+        line = self._ready.popleft()
         if line is None:
-            # The end stays where it is: the SDK asks once more after it where nothing came before.
             raise StopAsyncIteration
-        self._ready.popleft()
         self._room.release()
         return line
 

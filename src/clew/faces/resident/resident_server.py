@@ -252,16 +252,14 @@ class Arrivals:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_READ_AHEAD)
         self._seen = 0
         self._ending = False
-        self._over = False
         self._pump = asyncio.get_running_loop().create_task(self._read())
 
     def __aiter__(self) -> Arrivals:
         return self
 
     async def __anext__(self) -> bytes:
-        line = None if self._ending or self._over else await self._lines.get()
+        line = None if self._ending else await self._lines.get()
         if line is None:
-            self._over = True  # the SDK asks once more after the end where nothing came before
             raise StopAsyncIteration
         self._seen += 1
         return line

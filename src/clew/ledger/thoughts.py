@@ -16,7 +16,7 @@ from clew.errors import invalid
 from clew.ledger import critique
 from clew.ledger.chains import MAIN, Chain, Point, chains_of, has_thought, session_and_chain
 from clew.ledger.cipher import described, kind_letter
-from clew.ledger.exchange.session_documents import export_json
+from clew.ledger.exchange.session_documents import export_json, write_whole
 from clew.ledger.guides import guide
 from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
 from clew.ledger.sessions import (
@@ -298,8 +298,5 @@ def write_export(folder: Path, session: str, exported: Json) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     stamp = exported["exportedAt"].replace(":", "-").replace(".", "-")
     path = folder / f"{session}-{stamp}.json"
-    part = path.with_suffix(".tmp")
-    part.write_bytes(orjson.dumps(exported, option=orjson.OPT_INDENT_2))
-    # Written beside and renamed, so that readers of the folder find whole files only.
-    part.replace(path)
+    write_whole(path, orjson.dumps(exported, option=orjson.OPT_INDENT_2))
     return path

@@ -167,12 +167,17 @@ def _save(ctx: Context, args: SessionExport, content: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{args.session_id}.{ENDINGS[args.format]}"
-        part = path.with_suffix(".tmp")
-        part.write_text(content, encoding="utf-8")
-        part.replace(path)
+        write_whole(path, content.encode())
     except OSError as problem:
         raise ClewError("IO_ERROR", f"{folder} cannot be written: {problem}", "Name another destination.") from None
     return path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file beside and rename it, so that neither a crash nor a reader meets half of it under its name."""
+    part = path.with_name(f"{path.name}.tmp")
+    part.write_bytes(data)
+    part.replace(path)
 
 
 def _render(ctx: Context, session: LedgerSession, args: SessionExport) -> str:

@@ -19,7 +19,7 @@ from clew.ids import CONTROL
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.exchange.imports import sound, sound_number
-from clew.ledger.exchange.session_documents import exported_session, node_json
+from clew.ledger.exchange.session_documents import exported_session, node_json, write_whole
 from clew.ledger.exchange.thoughtbox_directory import BRANCHES, MANIFEST, Source
 from clew.ledger.sessions import session_named
 from clew.ledger.thought_rows import every_thought
@@ -174,10 +174,7 @@ def write_session(sessions: Path, exported: Json) -> Path:
 
 
 def _write(path: Path, value: Json) -> None:
-    # Written beside and renamed, so that a crash leaves no half file under the final name.
-    part = path.with_name(f"{path.name}.tmp")
-    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))
-    part.replace(path)
+    write_whole(path, orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
 def keep_as_it_came(ctx: Context, source: Source, added: dict[Point, Json], fresh: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from clew.ledger.exchange.imports import storable, time_ms
+from clew.ledger.exchange.session_documents import write_whole
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
@@ -152,10 +153,9 @@ def write_graph(path: Path, lines: list[str]) -> None:
     """Write a graph. The file only ever grows: what another program added to it stays."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     there = [line for line in text.split("\n") if line.strip()]
-    fresh = [line for line in lines if line not in set(there)]
+    known = set(there)
+    fresh = [line for line in lines if line not in known]
     if not fresh:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.tmp")
-    part.write_text("".join(f"{line}\n" for line in [*there, *fresh]), encoding="utf-8")
-    part.replace(path)
+    write_whole(path, "".join(f"{line}\n" for line in [*there, *fresh]).encode())

@@ -86,9 +86,9 @@ class SemanticArm:
         waiting = lag(ctx.tx, ctx.workspace, self.model.id)
         if waiting:
             wake_filler(ctx, self.model)
-        if 2 * (waiting - len(self._fresh)) > int(corpus.alive.sum()):
-            # The most similar of those few that have a vector is no sign of what the question is about.
-            likeness = None
+            if 2 * (waiting - len(self._fresh)) > int(corpus.alive.sum()):
+                # The most similar of those few that have a vector is no sign of what the question is about.
+                likeness = None
         arms = {"lexical": True, "semantic": likeness is not None, "model": self.model.id, "lag": waiting}
         if likeness is None:
             arms["reason"] = "most have no vector yet; they are being made"

@@ -8,7 +8,10 @@ WORKDIR /source
 COPY requirements/run.lock requirements/run.lock
 # What Clew runs on changes seldom: a layer of its own.
 RUN python -m venv /opt/clew && /opt/clew/bin/pip install --no-cache-dir --quiet -r requirements/run.lock
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
+COPY packages packages
+# Before Clew itself: building that imports all of its modules.
+RUN /opt/clew/bin/pip install --no-cache-dir --quiet --no-build-isolation --no-deps ./packages/clew-memory-model
 COPY src src
 RUN /opt/clew/bin/pip install --no-cache-dir --quiet --no-build-isolation --no-deps .
 

@@ -4,9 +4,10 @@
 #   make test    test everything, on SQLite and on PostgreSQL
 #   make check   format, lint, strict types, import and table direction, for Python and for the page
 #   make format  format Python and the page
+#   make clients run real clients against a stub of their models, and write docs/clients.md
 #   make bench   measure against the targets
 #   make index   rebuild the index of operations and the generated pages
-#   make lock    resolve the locks again
+#   make lock    resolve the locks again; what other embedding models need is in the one for tests only
 #   make dist    write the plugin folder and build wheel, source archive and .mcpb bundle into dist/
 #   make clean   remove what make made
 
@@ -18,9 +19,12 @@ export CLEW_TEST_CACHE ?= $(CURDIR)/.venv/tools
 
 VENV    := .venv
 PY      := $(VENV)/bin/python
+INDEX   := src/clew/registry/index.json
 WORKERS ?= 2
 # Extra arguments for pytest, such as: make test TESTS="tests/faces -x"
 TESTS   ?=
+# Which real clients `make clients` installs and runs: names, such as "claude codex", or all.
+CLIENTS ?= all
 # Arguments for `clew serve`, such as: make run ARGS="--port 1740"
 ARGS    ?=
 
@@ -44,22 +48,22 @@ PIP_TOLD = { $(PY) -m pip install --progress-bar off $(1) || echo clew-pip-faile
 	clew-pip-failed) exit 1;; \
 	esac; done
 
-.PHONY: help run test check format bench lock dist index clean browser
+.PHONY: help run test check format clients bench lock dist index clean browser
 
 help:
-	@sed -n '3,11s/^# *//p' Makefile
+	@sed -n '3,12s/^# *//p' Makefile
 
-run: $(VENV)/run.stamp
+run: $(VENV)/run.stamp $(INDEX)
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
 	@exec $(VENV)/bin/clew serve --http $(ARGS)
 
-test: $(VENV)/test.stamp browser
+test: $(VENV)/test.stamp $(INDEX) browser
 	@echo "clew: running every test with $(WORKERS) workers on SQLite and PostgreSQL"
 	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS) \
 		&& echo "clew: all tests passed" \
 		|| { code=$$?; echo "clew: TESTS FAILED (pytest exit code $$code)"; exit $$code; }
 
-check: $(VENV)/test.stamp $(VENV)/page.stamp
+check: $(VENV)/test.stamp $(VENV)/page.stamp $(INDEX)
 	@echo "clew: format";           $(PY) -m ruff format --check .
 	@echo "clew: lint";             $(PY) -m ruff check .
 	@echo "clew: strict types";     $(PY) -m mypy
@@ -72,17 +76,29 @@ check: $(VENV)/test.stamp $(VENV)/page.stamp
 format: $(VENV)/test.stamp $(VENV)/page.stamp
 	@$(PY) -m ruff check --fix --quiet . ; $(PY) -m ruff format --quiet . ; $(PAGE_TOOLS)/biome check --write --colors=off .
 
-bench: $(VENV)/test.stamp
+# Each client is a download of hundreds of megabytes from npm; nothing else leaves this machine.
+clients: $(VENV)/test.stamp $(INDEX)
+	@CLEW_CLIENTS="$(CLIENTS)" $(PY) -m pytest tests/clients -rs $(TESTS); code=$$?; \
+		$(PY) -m tests.clients.table; exit $$code
+
+bench: $(VENV)/test.stamp $(INDEX)
 	@echo "clew: measuring; results go to benchmarks/results"
 	@$(PY) -m benchmarks $(ARGS)
 
 index: $(VENV)/test.stamp
 	@$(PY) -m clew.registry.build
 
-# Everything that is handed to others. The plugin folder is committed; the bundle and the archives are not.
+# Generated and not in git: rebuilt when a source file is newer, so that nobody works with the index of an older checkout.
+$(INDEX): $(VENV)/run.stamp $(shell find src/clew -name '*.py')
+	@$(PY) -m clew.registry.build --index-only 2>/dev/null && touch $@
+
+# Everything that is handed to others. The plugin folder is committed; the bundle and the archives are not. The wheel is
+# built from the source archive: one from this folder would ask for the model at its place in it.
 dist: $(VENV)/test.stamp
 	@$(PY) -m tools.plugin --bundle
-	@$(PY) -m hatchling build -d dist
+	@$(PY) -m hatchling build -t sdist -d dist
+	@$(PY) -m pip wheel --quiet --no-deps --no-build-isolation -w dist dist/clew_memory-*.tar.gz
+	@cd packages/clew-memory-model && ../../$(PY) -m hatchling build -d ../../dist
 
 # Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
 browser: $(VENV)/test.stamp
@@ -103,10 +119,11 @@ $(VENV)/made.stamp:
 	@touch $@
 
 # A stamp is newer than its lock while the environment matches it, so a second run installs nothing.
-$(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/made.stamp
+$(VENV)/run.stamp: requirements/run.lock pyproject.toml packages/clew-memory-model/pyproject.toml | $(VENV)/made.stamp
 	@echo "clew: installing what Clew runs on (once, one or two minutes)"
 	@$(call PIP_TOLD,-r requirements/run.lock)
 	@echo "clew:   installing Clew itself"
+	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable packages/clew-memory-model
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -130,8 +147,8 @@ lock: | $(VENV)/made.stamp
 	@$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip install --quiet uv
 	@cd requirements && \
 	compile="../$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--no-emit-index-url --no-annotate --no-header"; \
-	$$compile --all-extras --group ../pyproject.toml:build ../pyproject.toml -o run.lock && \
+		--no-emit-index-url --no-emit-package clew-memory-model --no-annotate --no-header"; \
+	$$compile --extra postgres --extra notebooks --group ../pyproject.toml:build ../pyproject.toml -o run.lock && \
 	$$compile --all-extras --group ../pyproject.toml:build --group ../pyproject.toml:test ../pyproject.toml \
 		--constraint run.lock -o test.lock
 	@echo "clew: requirements/run.lock and requirements/test.lock are up to date"

@@ -20,6 +20,8 @@ SUPPORT = {
     "http_client",
     "peer",
     "bare",
+    "everyday_store",
+    "work",
     "big_store",
     "samples",
     "stores",

@@ -32,7 +32,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks.report import Report
-from clew.memory.contradictions.judgement import judge
+from clew.memory.contradictions.judgement import graded, judge, ordered, read_odds
 
 HERE = Path(__file__).parent
 GROUPS = HERE / "data" / "contradictions" / "groups"
@@ -46,7 +46,12 @@ PLAIN = tuple(f"plain{number}" for number in ("", 2, 3, 4, 5, 6, 7))
 """Pairs in plain wording by testers who knew nothing of the mechanism."""
 UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "notes", *PLAIN)
 WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08", "q07"})
-"""The writers whose pairs the model never saw: by them it is weighed."""
+"""The writers whose pairs the model never saw: by them its thresholds are chosen."""
+WEIGHT_OF = {"w": 1.0, "n": 0.5, "g": 0.3, "p": 0.3, "q": 0.3}
+"""What a pair counts by its origin: neighbours (n) were chosen for being hard, pairs of a group (g) or of a project's
+memory (p, q) are much alike."""
+TRIED = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.25, 3.5)
+"""Thresholds that are compared, as logarithms of odds."""
 STRANGERS, AMONG = 260, 30
 """Pairs of two kinds that are drawn from each writer: any two statements of different groups, and of so many the one
 that shares most words."""
@@ -193,7 +198,7 @@ def learned() -> dict[str, list[Pair]]:
 
 
 def weighing() -> dict[str, list[Pair]]:
-    """The pairs that neither the model nor the observations learned from, and by which both are weighed."""
+    """The pairs that the model never saw, and by which its thresholds are chosen."""
     found = {name: rows for name, rows in writers().items() if name in WEIGHING}
     for name in sorted(WEIGHING & groups().keys()):
         marked = [pair for group in groups()[name] for pair in group.marked()]
@@ -251,19 +256,47 @@ def main(quick: bool = False) -> None:
         for name, rows in (("fresh2", named("fresh2")), ("domains_held", held)):
             others, found = across(rows)
             report.row(set=f"{name}, across lines", seen="never", pairs=others, found=found)
+    everything = [pair for rows in unseen.values() for pair in rows]
+    report.row(set="all that was never seen", seen="never", **figures(everything))
     report.row(set="We painted boat N", seen="never", **dict(zip(("pairs", "found"), instances(), strict=True)))
     report.save()
 
 
 def instances() -> tuple[int, int]:
-    """Twenty statements about one thing each of a kind, against each other."""
+    """Twenty statements about one thing each of a kind, against each other, and how many are surely against it."""
     said = [f"We painted boat {number}" for number in range(1, 21)]
     others = list(itertools.combinations(said, 2))
-    return len(others), sum(found is not None for found in judge(others))
+    return len(others), sum(found is not None and found.sure for found in judge(others))
+
+
+def thresholds() -> None:
+    """Precision and recall from each threshold on, and the share of real ones among those just above it."""
+    report = Report("contradiction_thresholds", "Thresholds, by writers that the model never saw")
+    rows = [(WEIGHT_OF[name[0]], label == "C", (one, other)) for name, said in weighing().items()
+            for label, one, other in said]  # fmt: skip
+    odds = read_odds([pair for _, _, pair in rows])
+    # What is never sure whatever the odds are (see `graded`) counts as not found.
+    judged = [(weight, real, pair, odds.get(ordered(pair), -math.inf)) for weight, real, pair in rows]
+    found = [(weight, real, value) for weight, real, pair, value in judged
+             if value >= TRIED[0] and (clash := graded(pair, math.inf)) and clash.sure]  # fmt: skip
+    total = sum(weight for weight, real, _ in rows if real)
+    for least, more in itertools.pairwise((*TRIED, math.inf)):
+        above = [(weight, real) for weight, real, value in found if value >= least]
+        near = [(weight, real) for weight, real, value in found if least <= value < more]
+        hits = sum(weight for weight, real in above if real)
+        report.row(least=least, precision=hits / _sum(above), recall=hits / total,
+                   real_here=sum(weight for weight, real in near if real) / _sum(near))  # fmt: skip
+    report.save()
+
+
+def _sum(weighed: Sequence[tuple[float, bool]]) -> float:
+    return sum(weight for weight, _ in weighed) or 1.0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["thresholds"]:
+        thresholds()
+    elif len(sys.argv) > 1:
         print(figures(written(Path(sys.argv[1]))))
     else:
         main()

@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import clew_memory_model
 from benchmarks.report import Report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +94,9 @@ class Newcomer:
         into = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet")
         self.run(*into, "--no-index", "--no-deps", str(wheel))
         library = next((self.venv / "lib").glob("python*/site-packages"))
-        paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+        # A path named in a .pth file has its own .pth files ignored: what is installed editable is named here.
+        model = Path(clew_memory_model.__file__).parents[1]
+        paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), str(model)}
         (library / "lent.pth").write_text("".join(f"{path}\n" for path in sorted(paths)))
 
 

@@ -1,10 +1,10 @@
-"""Teaches the small model that reads two statements as one text (`clew/memory/contradictions/pair_model.py`).
+"""Teaches the small model that reads two statements as one text (`clew/model/pair.py`).
 
     pip install torch transformers safetensors          # a scratch environment; Clew itself needs none of them
     python benchmarks/fit_pair_model.py dump            # with Clew: all that may be learned from
     python benchmarks/fit_pair_model.py teach DIR       # DIR: all-MiniLM-L6-v2; about an hour on two cores
-    python benchmarks/fit_pair_model.py write DIR       # pair_model.bin, eight bits a weight
-    python -m benchmarks.fit_contradictions joint       # how much the model counts beside the observations
+    python benchmarks/fit_pair_model.py write DIR       # pairs.bin, eight bits a weight
+    python -m benchmarks.contradictions thresholds      # from which odds on it is sure, by writers it never saw
 
 `teach` goes on from the model that ships; `teach DIR anew` begins from all-MiniLM-L6-v2. The one that ships was begun
 from that, learned from the pairs first (and from what a model eight times as large, begun from all-mpnet-base-v2,
@@ -18,7 +18,7 @@ written whose records hold together, and neighbours among them are learned as ap
 nothing to do with each other, which the model otherwise never meets and takes for anything, and, with little weight,
 statements of one writer that are near in meaning and stand in different groups, at which nobody looked.
 The work lies in `build/pair_model`. What is measured on (`contradictions.UNSEEN`) is never looked at here, nor are the
-writers by whom the model is weighed (`contradictions.WEIGHING`).
+writers by whom its thresholds are chosen (`contradictions.WEIGHING`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from benchmarks.training.export import WeightWriter
 
 PLACE = Path("build/pair_model")
 NEIGHBOURS, LEAST_NEAR = 4, 0.35
@@ -77,9 +80,7 @@ def dump() -> None:
             pairs += [(at, other) for other in others[:NEIGHBOURS] if cosines[at, other] > LEAST_NEAR]
         return [(texts[one][1], texts[other][1]) for one, other in pairs]
 
-    files = installed_model()
-    assert files is not None, "the extra `semantic` is needed to find neighbours"
-    model = load(files)
+    model = load(installed_model())
     written = {name: found for name, found in groups().items() if name not in WEIGHING}
     kept = [memory for name, found in memories().items() if name not in WEIGHING for memory in found]
     apart = [pair for found in written.values() for pair in strangers([group.statements for group in found])]
@@ -121,7 +122,7 @@ def rows_of_a_pass(held: dict[str, Any], anew: bool) -> list[Row]:
 
 def judge_of(folder: str, state: Path | None = None, anew: bool = False) -> tuple[Any, Any]:
     """The model with three numbers at its end, and its tokenizer. Only a new one needs the weights in the folder."""
-    import torch  # type: ignore[import-not-found]
+    import torch
     from transformers import AutoConfig, AutoModel, AutoTokenizer  # type: ignore[import-not-found]
 
     class Judge(torch.nn.Module):  # type: ignore[misc]
@@ -148,7 +149,8 @@ def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
     """Put the numbers of the model that ships in the place of those that a new one begins with."""
     import torch
 
-    from clew.memory.contradictions.pair_model import LayerNorm, Linear, pair_model
+    from clew.model.pair import pair_model
+    from clew.model.transformer import LayerNorm, Linear
 
     def put(name: str, numbers: Any) -> None:
         weights[name][: len(numbers)] = torch.tensor(numbers)
@@ -161,8 +163,9 @@ def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
         put(f"{name}.weight", norm.scales)
         put(f"{name}.bias", norm.bias)
 
-    known, below = pair_model(), "enc.embeddings"
-    for word, row in zip(known.numbers, known.words * known.word_scales[:, None], strict=True):
+    judge, below = pair_model(), "enc.embeddings"
+    known = judge.transformer
+    for word, row in zip(known.words.numbers, known.words.rows * known.words.scales[:, None], strict=True):
         weights[f"{below}.word_embeddings.weight"][vocabulary[word]] = torch.tensor(row)
     put(f"{below}.position_embeddings.weight", known.positions)
     put(f"{below}.token_type_embeddings.weight", known.segments)
@@ -180,8 +183,8 @@ def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
         put_linear(f"{at}.output.dense", layer.feed_down)
         put_norm(f"{at}.attention.output.LayerNorm", layer.attention_norm)
         put_norm(f"{at}.output.LayerNorm", layer.output_norm)
-    put("head.weight", known.head)
-    put("head.bias", known.head_bias)
+    put("head.weight", judge.head)
+    put("head.bias", judge.head_bias)
 
 
 def parameter_groups(model: Any) -> list[dict[str, Any]]:
@@ -283,63 +286,35 @@ def ranking(model: Any, tokenizer: Any, pairs: list[Any]) -> float:
     return below / (len(real) * (len(pairs) - len(real)))
 
 
-class File:
-    """The numbers of a model one behind the other, and where each stands."""
-
-    def __init__(self) -> None:
-        self.arrays: dict[str, dict[str, Any]] = {}
-        self.data = bytearray()
-
-    def put(self, name: str, array: Any, type: str = "<f4") -> None:
-        self.data += bytes(-len(self.data) % 64)
-        self.arrays[name] = {"at": len(self.data), "shape": list(array.shape), "type": type}
-        self.data += array.astype(type).tobytes()
-
-    def linear(self, name: str, weights: Any, bias: Any) -> None:
-        whole, scales = rounded(weights.T, 0)
-        self.put(f"{name}.weights", whole, "|i1")
-        self.put(f"{name}.scales", scales)
-        self.put(f"{name}.bias", bias)
-
-    def norm(self, name: str, weights: dict[str, Any], at: str) -> None:
-        self.put(f"{name}.scales", weights[f"{at}.weight"])
-        self.put(f"{name}.bias", weights[f"{at}.bias"])
-
-
-def rounded(matrix: Any, axis: int) -> tuple[Any, Any]:
-    """Whole numbers from -127 to 127, and a scale for each column or row."""
-    import numpy as np
-
-    scales = np.maximum(np.abs(matrix).max(axis=axis, keepdims=True) / 127, 1e-12)
-    return np.round(matrix / scales), scales.squeeze(axis)
-
-
 def write(folder: str, state: Path) -> None:
-    """The model as `pair_model.bin`. Words in other letters than ours go: the model learned nothing about them."""
-    from clew.memory.contradictions import pair_model
+    """The model as `pairs.bin`. Words in other letters than ours go: the model learned nothing about them."""
+    from benchmarks.training.export import WeightWriter, rounded
+    from clew_memory_model import PAIRS
 
     model, tokenizer = judge_of(folder, state)
     weights = {name: item.float().numpy() for name, item in model.state_dict().items()}
     numbers = tokenizer.get_vocab()
     words = sorted((word for word in numbers if word.isascii() and not word.startswith("[unused")), key=numbers.get)
-    file, below = File(), "enc.embeddings"
+    file, below = WeightWriter(), "enc.embeddings"
     whole, scales = rounded(weights[f"{below}.word_embeddings.weight"][[numbers[word] for word in words]], 1)
     file.put("words", whole, "|i1")
     file.put("word_scales", scales)
     file.put("positions", weights[f"{below}.position_embeddings.weight"][:POSITIONS])
     file.put("segments", weights[f"{below}.token_type_embeddings.weight"])
-    file.norm("embedding_norm", weights, f"{below}.LayerNorm")
+    file.norm("embedding_norm", *norm_of(weights, f"{below}.LayerNorm"))
     layers = len(model.enc.encoder.layer)
     for number in range(layers):
         write_layer(file, number, weights)
     file.put("head", weights["head.weight"])
     file.put("head_bias", weights["head.bias"])
-    facts = {"layers": layers, "heads": HEADS, "arrays": file.arrays, "words": words}
-    head = json.dumps(facts, separators=(",", ":")).encode()
-    pair_model.PLACE.write_bytes(head + b" " * (-(len(head) + 1) % 64) + b"\n" + bytes(file.data))
+    file.write(PAIRS, layers=layers, heads=HEADS, words=words)
 
 
-def write_layer(file: File, number: int, weights: dict[str, Any]) -> None:
+def norm_of(weights: dict[str, Any], at: str) -> tuple[Any, Any]:
+    return weights[f"{at}.weight"], weights[f"{at}.bias"]
+
+
+def write_layer(file: WeightWriter, number: int, weights: dict[str, Any]) -> None:
     import numpy as np
 
     at, parts = f"enc.encoder.layer.{number}", ("weight", "bias")
@@ -350,8 +325,8 @@ def write_layer(file: File, number: int, weights: dict[str, Any]) -> None:
     file.linear(f"{number}.query_key_value", *joined)
     for name, place in (("attention_output", "attention.output"), ("feed_up", "intermediate"), ("feed_down", "output")):
         file.linear(f"{number}.{name}", *(weights[f"{at}.{place}.dense.{part}"] for part in parts))
-    file.norm(f"{number}.attention_norm", weights, f"{at}.attention.output.LayerNorm")
-    file.norm(f"{number}.output_norm", weights, f"{at}.output.LayerNorm")
+    file.norm(f"{number}.attention_norm", *norm_of(weights, f"{at}.attention.output.LayerNorm"))
+    file.norm(f"{number}.output_norm", *norm_of(weights, f"{at}.output.LayerNorm"))
 
 
 if __name__ == "__main__":

@@ -55,8 +55,7 @@ def main(quick: bool = False) -> None:
 
 def kept_model() -> KeptVectors | None:
     """The installed model; what it embeds is kept for the next run."""
-    files = installed_model()
-    return KeptVectors(load(files), CACHE) if files is not None else None
+    return KeptVectors(load(installed_model()), CACHE)
 
 
 def gathered(conversations: list[Conversation], model: KeptVectors | None) -> tuple[list[Case], list[Case]]:

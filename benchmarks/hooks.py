@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,13 +17,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from benchmarks.deeds import RULES, deeds
 from benchmarks.report import Report, spread
 from benchmarks.transcripts import score
 from clew.app import Clew, open_clew
 from clew.registry.connection import Connection
 from clew.settings import load_settings
+from clew.shim.address import read_address
 from clew.shim.place import PROTOCOL, package_stamp
+from clew.shim.start import resident_lock, start_behind
 
 STATES = ("there", "deaf", "killed", "absent")
 LIMIT_MS, GUARD_MS = 300, 100
@@ -45,7 +48,7 @@ def opened(place: Path) -> Clew:
 
 
 def caller(**more: Any) -> Connection:
-    return Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True, **more)
+    return Connection(toolset="full", client="clew-cli", durable=False, local=True, person="@ines", **more)
 
 
 def did(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
@@ -77,6 +80,11 @@ def latency(place: Path, rounds: int) -> None:
     report.save()
 
 
+def waited_for(client: Any) -> list[Any]:
+    """The two answers that a client waits for as long as it can, where no server is there yet."""
+    return [client.fire("session-start", source="startup"), client.wants("git push origin --force")]
+
+
 def _bare() -> float:
     """What the interpreter alone takes to start and end: what no hook in Python can be faster than."""
     begun = time.monotonic()
@@ -94,9 +102,8 @@ def _sessions(kind: Any, place: Path, state: str, rounds: int) -> list[float]:
     for number in range(rounds):
         client = kind(place / "home", place / "project", f"{state}-{kind.name}-{number}", None, CLEW_WORKSPACE="shop")
         heard = [
-            client.fire("session-start", source="startup"),
+            *(waited_for(client) if state == "there" else ()),
             client.fire("prompt", prompt="Why does the retry queue use exponential backoff?"),
-            client.wants("git push origin --force"),
             client.edits("parser.py", "a = 1", "a = 2"),
             client.runs("pytest -q", error="E   KeyError: 'a'\n1 failed"),
             client.runs("pytest -q", "3 passed"),
@@ -114,25 +121,27 @@ class _Server:
 
     def __init__(self, home: Path, project: Path, state: str) -> None:
         self.home, self.project, self.state = home, project, state
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: psutil.Process | None = None
+        self.lock = resident_lock(str(home.resolve()))
         self.deaf: socket.socket | None = None
 
     def __enter__(self) -> _Server:
-        (self.home / "spool").mkdir(mode=0o700, exist_ok=True)
-        (self.home / "spool" / "starting").touch()  # nobody else starts one meanwhile
         if self.state in ("there", "killed"):
             self._start()
         if self.state == "killed" and self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
+            self.process.kill()
             self.process.wait()
+        if self.state != "there":
+            assert self.lock.take(patience=60)  # nobody else starts one meanwhile
         if self.state == "deaf":
             self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.process.is_running():
             self.process.terminate()
             self.process.wait()
+        self.lock.release()
         if self.deaf is not None:
             self.deaf.close()
         with suppress(OSError):
@@ -141,14 +150,14 @@ class _Server:
     def _start(self) -> None:
         from clew.shim.one_call import ask
 
-        words = [sys.executable, "-m", "clew.faces.resident", str(self.home.resolve())]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         told = {"client": "claude", "event": "session-start", "session": "warm-up"}
         os.environ["CLEW_HOME"] = str(self.home)
         end = time.monotonic() + 60
-        while ask("moment", told, deadline=10, toolset="full", directory=str(self.project)) is None:
+        while ask("hook_event", told, deadline=10, toolset="full", directory=str(self.project)) is None:
             assert time.monotonic() < end, "the resident server does not answer"
+            start_behind(str(self.home.resolve()))
             time.sleep(0.1)
+        self.process = psutil.Process(read_address(str(self.home.resolve()))["pid"])
 
     def _listen(self) -> None:
         folder = self.home / "resident"
@@ -182,7 +191,7 @@ def guards(place: Path, count: int) -> None:
     for number, (deed, meant) in enumerate(deeds(count)):
         told = {"client": "claude", "event": "pre-tool", "session": f"s-{number}", **deed}
         begun = time.monotonic()
-        result = clew.dispatcher.call("moment", told, connection).envelope["result"]
+        result = clew.dispatcher.call("hook_event", told, connection).envelope["result"]
         taken.append(time.monotonic() - begun)
         spoke = {rules.index(id) for id in result["rules"]}
         denied += result["decision"] == "deny"
@@ -202,7 +211,7 @@ def dead_ends(place: Path, count: int) -> None:
 
     def tell(session: str, event: str, **given: Any) -> str:
         told = {"client": "claude", "session": session, "event": event, "tool_id": f"t-{next(calls)}", **given}
-        return str(clew.dispatcher.call("moment", told, connection).envelope["result"]["say"])
+        return str(clew.dispatcher.call("hook_event", told, connection).envelope["result"]["say"])
 
     def run(session: str, command: str, code: int, output: str) -> str:
         event = "tool-failed" if code else "post-tool"

@@ -2,7 +2,8 @@
 
 The weights of the features and the bar of silence are fitted on all shapes but one and measured on that one, beside
 what is shipped and what is fitted on all. Shapes: records of agents (`data/agentmem`), young projects (`data/young`),
-project chats (BEAM), talk (LoCoMo), generated talk and chats (`recall/generated`), and collections made of what this
+other shapes (`data/shapes`: a renovation, commit subjects, a kitchen, a notebook), project chats (BEAM), talk
+(LoCoMo), generated talk and chats (`recall/generated`), and collections made of what this
 machine has (`samples`). The weights start from the same number each, so that nothing of the shape that is left out is
 in them. A second table leaves out one project, chat or conversation at a time and shows the mean and the spread over
 them. Prints the weights and bars that all shapes together give, for `memory/kernel_defaults.py`.
@@ -52,6 +53,8 @@ WORDS_ONLY = ("samples", "spread")
 refuses more good questions and lets more bad ones pass."""
 AGENTMEM = Path(__file__).parent / "data" / "agentmem"
 PROJECTS = Path(__file__).parent / "data" / "projects"
+SHAPES = Path(__file__).parent / "data" / "shapes"
+"""One project of another shape in each file; nothing was ever tuned on one of them alone."""
 FIGURES = ("recall@5", "recall@10", "any@5", "mrr@10")
 
 Shapes = dict[str, list[Trial]]
@@ -188,6 +191,8 @@ class Shape:
                 yield replace(from_conversation(sample, sample.name), name=f"samples/{number}")
         elif self.name == "projects":
             yield from agentmem(PROJECTS, self.name)
+        elif self.path is not None and self.path.parent == SHAPES:
+            yield from agentmem(self.path, self.name)
         elif self.path is not None:
             yield from read(self.name, self.path)
 
@@ -196,6 +201,8 @@ def sets(quick: bool) -> Iterator[tuple[str, list[Path], Shape]]:
     yield "young", [YOUNG], Shape("young", YOUNG)
     yield "agentmem", [AGENTMEM], Shape("agentmem", AGENTMEM)
     yield "projects", [PROJECTS], Shape("projects", PROJECTS)
+    for path in sorted(SHAPES.glob("*.json")):
+        yield path.stem, [path], Shape(path.stem, path)
     for name in generated.SHAPES:
         yield name, [generated.DATA], Shape(name)
     yield "scattered", [AGENTMEM, generated.DATA], Shape("scattered")

@@ -50,9 +50,8 @@ def measure(report: Report, engine: str, size: int, targets: tuple[int, int]) ->
     with fresh_store(engine) as store:
         speed = fill(store, size, words, weights, chance)
         arms = {"lexical": (NONE, targets[0])}
-        if installed_model() is not None:
-            give_vectors(store, size)
-            arms["semantic"] = ("", targets[1])
+        give_vectors(store, size)
+        arms["semantic"] = ("", targets[1])
         for arm, (model, target) in arms.items():
             first, first_cpu = first_call(store, model, questions[0])
             with clew_server(store.home, store.url, CLEW_EMBEDDING_MODEL=model) as clew:
@@ -141,9 +140,7 @@ def give_vectors(store: Store, size: int) -> None:
     from clew.index.item_reads import changed_items, last_change
     from clew.recall.models import load
 
-    files = installed_model()
-    assert files is not None
-    model, ctx, chance = load(files), opened(store, ""), np.random.default_rng(1)
+    model, ctx, chance = load(installed_model()), opened(store, ""), np.random.default_rng(1)
     with ctx.writing() as bound:
         rows = changed_items(bound.tx, "bench", 0, size)
         made = chance.standard_normal((len(rows), model.dimensions), np.float32)

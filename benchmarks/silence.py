@@ -187,7 +187,7 @@ def gather_one(ctx: Context, item: Conversation, asked: dict[str, list[str]], mo
             ranked = rank(corpus, query, kernel, corpus.alive, likeness)
             verdict = judge(ranked, kernel, query)
             decided = bool(verdict.signs) or not len(ranked.slots)
-            found.append(Case(item.name, kind, signs(Evidence(ranked)), verdict.relevant, decided))
+            found.append(Case(item.name, kind, signs(Evidence(ranked)), verdict.reaches_bar, decided))
         return found
 
 

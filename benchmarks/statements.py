@@ -7,40 +7,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 from benchmarks.cards import fill_cards
 from benchmarks.report import Report
 from benchmarks.stores import ENGINES, Store, fresh_store
 from benchmarks.tasks import begin, fill_task
 from benchmarks.thoughts import fill_session
+from benchmarks.work import Work, counting
 from clew.app import Clew, open_clew
 from clew.registry.connection import Connection
 from clew.settings import load_settings
-from clew.store.postgres import PostgresTransaction
-from clew.store.sqlite import SqliteTransaction
-from clew.store.wire import Wire
 
 SIZES = (1_000, 10_000)
 CARD = {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
-METHODS = ("all", "each", "one", "value", "run", "changed", "many")
-
-
-@dataclass
-class Trace:
-    """What one call did: each statement with the seconds that its caller waited, and how often the server was asked."""
-
-    statements: list[tuple[float, str, tuple[Any, ...]]] = field(default_factory=list)
-    round_trips: int = 0
-    nested: int = 0
-
-    @property
-    def seconds(self) -> float:
-        return sum(taken for taken, _, _ in self.statements)
 
 
 @dataclass(frozen=True)
@@ -112,50 +95,20 @@ def measured(caller: Caller, name: str, arguments: dict[str, Any], count: int = 
     waited = sorted(trace.seconds for trace in traces)[count // 2]
     return {
         "statements": len(last.statements),
+        "rows": last.rows,
+        "sqlite_steps": last.steps or "",
+        "model_runs": last.model_runs,
         "round_trips": last.round_trips or "",
         "store_ms": waited * 1000,
         "call_ms": middle * 1000,
     }
 
 
-def traced(caller: Caller, name: str, arguments: dict[str, Any]) -> tuple[Trace, float]:
-    trace = Trace()
-    with tracing(trace):
+def traced(caller: Caller, name: str, arguments: dict[str, Any]) -> tuple[Work, float]:
+    with counting(Work()) as work:
         started = time.perf_counter()
         caller(name, arguments)
-        return trace, time.perf_counter() - started
-
-
-@contextmanager
-def tracing(trace: Trace) -> Iterator[None]:
-    with ExitStack() as patches:
-        for kind in (SqliteTransaction, PostgresTransaction):
-            for method in METHODS:
-                patches.enter_context(patch.object(kind, method, _counted(trace, getattr(kind, method))))
-        patches.enter_context(patch.object(Wire, "exchange", _asked(trace, Wire.exchange)))
-        yield
-
-
-def _counted(trace: Trace, method: Callable[..., Any]) -> Callable[..., Any]:
-    def call(tx: Any, sql: str, *params: Any) -> Any:
-        trace.nested += 1
-        started = time.perf_counter()
-        try:
-            return method(tx, sql, *params)
-        finally:
-            trace.nested -= 1
-            if not trace.nested:
-                trace.statements.append((time.perf_counter() - started, sql, params))
-
-    return call
-
-
-def _asked(trace: Trace, exchange: Callable[..., Any]) -> Callable[..., Any]:
-    def call(wire: Wire) -> Any:
-        trace.round_trips += 1
-        return exchange(wire)
-
-    return call
+        return work, time.perf_counter() - started
 
 
 def listing(name: str, size: int = 1_000) -> None:
@@ -164,8 +117,9 @@ def listing(name: str, size: int = 1_000) -> None:
             for _ in range(3):
                 trace, seconds = traced(caller, name, calls[name])
         print(f"\n{engine}: {name}, {len(trace.statements)} statements, {seconds * 1000:.2f} ms")
-        for taken, sql, params in trace.statements:
-            print(f"{taken * 1e6:7.0f} us  {' '.join(sql.split())[:160]}  {str(params)[:100]}")
+        for statement in trace.statements:
+            sql = " ".join(statement.sql.split())[:160]
+            print(f"{statement.seconds * 1e6:7.0f} us  {sql}  {str(statement.params)[:100]}")
 
 
 if __name__ == "__main__":

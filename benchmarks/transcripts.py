@@ -207,7 +207,7 @@ def _edit(episode: Episode, path: str, text: str) -> None:
 
 @dataclass
 class Score:
-    """How many pairs and tellings were right; a pair is right when it credits nothing but what really helped."""
+    """How many pairs and previews were right; a pair is right when it credits nothing but what really helped."""
 
     failures: int = 0
     pairs: int = 0

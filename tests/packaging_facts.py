@@ -250,8 +250,8 @@ CURSOR_HOOKS = _flat(
 VSCODE_HOOKS = _flat(
     names(
         """
-        SessionStart UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop
-        """
+        SessionStart UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop SessionEnd
+        """  # SessionEnd is Copilot CLI's, which reads the same file
     ),
     closed({"type": COMMAND, "command": TEXT, "windows": TEXT, "timeout": SECONDS, "matcher": TEXT}, "type", "command"),
 )

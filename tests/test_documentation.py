@@ -61,6 +61,18 @@ def test_the_tests_that_pages_name_exist() -> None:
         assert not [name for name in named if f"def {name}(" not in known], page.name
 
 
+def test_each_defect_of_the_trials_has_a_test_that_exists() -> None:
+    """38 of agents, an operator and an attacker, 42 found beside the originals, 25 of real clients."""
+    page = (ROOT / "docs" / "defects.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([GSWOLANXYD]\d+) \|.+?\| (`.+`) \|$", page, re.MULTILINE)
+    counts = {"G": 4, "S": 3, "W": 8, "O": 3, "L": 5, "A": 15, "N": 15, "X": 15, "Y": 12, "D": 25}
+    assert [entry for entry, _ in rows] == [f"{of}{at}" for of, last in counts.items() for at in range(1, last + 1)]
+    for entry, tests in rows:
+        for path, function in re.findall(r"`(tests/\S+\.py)::(test_\w+)`", tests):
+            assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), f"{entry}: {path}::{function}"
+        assert tests.count("::") == len(tests.split(", ")), entry
+
+
 def test_the_architecture_names_modules_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text.partition("## Where to find a behaviour")[2].partition("\n## ")[0]

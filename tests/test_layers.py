@@ -15,13 +15,20 @@ DOMAIN = ("reasoning", "tasks", "ledger", "memory", "recall")
 MAY_IMPORT = {
     "foundation": (),
     "shim": (),
+    "model": (),
     "store": (),
     "index": ("store",),
     "registry": ("index", "store"),
-    **dict.fromkeys(DOMAIN, ("registry", "index", "store", *DOMAIN)),
+    **dict.fromkeys(DOMAIN, ("registry", "index", "store", "model", *DOMAIN)),
     "records": ("registry", "index", "store", *DOMAIN),
-    "moments": ("registry", "index", "store", *DOMAIN, "records"),
-    "app": ("registry", "store"),
+    "importers": ("registry", "memory", "store.sqlite_files", "history", "tasks"),
+    "audit": ("registry", "index.terms", *DOMAIN, "importers"),
+    "history": ("registry", "index.terms", "store", "hook_events.failures", "recall", "records", "tasks"),
+    "sync": ("registry", "store", "memory", "records", "remote"),
+    "hook_events": ("registry", "index", "store", *DOMAIN, "records", "history"),
+    "remote": ("registry", "store"),
+    "contracts": ("registry", "index.item_reads", "store", *DOMAIN, "records"),
+    "app": ("registry", "store", "remote"),
     "runner": ("registry", "app", "store.events"),
     "faces.http": (),
     "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web", "shim"),
@@ -38,6 +45,7 @@ MAY_IMPORT = {
         "faces.web",
         "faces.hooks",
         "faces.connect",
+        "sync.bundle_format",
         "runner",
         "shim",
     ),
@@ -45,7 +53,11 @@ MAY_IMPORT = {
 }
 # Inside a function the registry may reach down into the domain it dispatches to; at import time it may not,
 # because then every start of the server would load every domain.
-MAY_IMPORT_LAZILY = {"registry": (*DOMAIN, "records", "moments"), "app": (*DOMAIN, "records")}
+MAY_IMPORT_LAZILY = {
+    "registry": (*DOMAIN, "records", "importers", "history", "audit", "hook_events", "sync"),
+    "app": (*DOMAIN, "records", "history"),
+    "remote": ("hook_events",),
+}
 
 # Libraries that belong to one layer.
 OWNERS = {
@@ -59,7 +71,7 @@ OWNERS = {
     "sse_starlette": ("faces.mcp",),
     "typer": ("faces.cli",),
     "rich": ("faces.cli",),
-    "yaml": ("faces.connect",),
+    "yaml": ("faces.connect", "importers"),
 }
 
 

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 import clew
+from clew_memory_model import ENCODER, PAIRS
 
 ROOT = Path(__file__).parent.parent
+MODEL = ROOT / "packages" / "clew-memory-model"
+WEIGHTS = (PAIRS, ENCODER)
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,39 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> No
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert here <= set(wheel.namelist()), sorted(here - set(wheel.namelist()))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel as `make dist` makes it: from the source archive."""
+    target = tmp_path_factory.mktemp("released")
+    run = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(target)]
+    subprocess.run(run, cwd=ROOT, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(target)]
+    subprocess.run([*pip, str(next(target.glob("*.tar.gz")))], check=True, capture_output=True)
+    return zipfile.ZipFile(next(target.glob("*.whl")))
+
+
+def test_a_released_wheel_names_the_model_and_one_of_a_checkout_its_folder(
+    wheel: zipfile.ZipFile, released: zipfile.ZipFile
+) -> None:
+    """So that `pip install .` works in a checkout, and nothing that is published names a folder of the publisher."""
+    metadata = f"clew_memory-{clew.__version__}.dist-info/METADATA"
+    here, published = (archive.read(metadata).decode() for archive in (wheel, released))
+    assert f"Requires-Dist: clew-memory-model @ {MODEL.as_uri()}" in here
+    assert "Requires-Dist: clew-memory-model<2,>=1" in published and "file:" not in published
+    assert set(released.namelist()) == set(wheel.namelist())
+
+
+def test_the_wheel_of_the_model_holds_weights_and_licence(tmp_path: Path) -> None:
+    run = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(run, cwd=MODEL, check=True, capture_output=True)
+    [path] = tmp_path.glob("clew_memory_model-*.whl")
+    with zipfile.ZipFile(path) as archive:
+        names = {Path(name).name for name in archive.namelist()}
+        [notice] = [name for name in archive.namelist() if name.endswith("/NOTICE")]
+        assert "all-MiniLM-L6-v2" in archive.read(notice).decode()
+    assert {path.name for path in WEIGHTS} | {"LICENSE", "py.typed"} <= names
 
 
 def test_the_wheel_brings_the_command_the_extras_and_the_licence(wheel: zipfile.ZipFile) -> None:
@@ -62,12 +98,13 @@ def test_the_locks_cover_the_declared_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups, extras = project["dependency-groups"], project["project"]["optional-dependencies"]
     declared = [*project["project"]["dependencies"], *groups["build"]]
-    declared += [line for name, lines in extras.items() if name != "all" for line in lines]
+    declared += [*extras["postgres"], *extras["notebooks"]]
+    declared = [line for line in declared if not line.startswith("clew-memory-model")]  # comes from this repository
 
     def names(lines: list[str]) -> set[str]:
         return {re.split(r"[\[<>=;! ]", line)[0].lower() for line in lines}
 
-    for lock, wanted in (("run", declared), ("test", declared + groups["test"])):
+    for lock, wanted in (("run", declared), ("test", declared + extras["semantic"] + groups["test"])):
         locked = names((ROOT / "requirements" / f"{lock}.lock").read_text().splitlines())
         assert names(wanted) <= locked, f"run `make lock`: {sorted(names(wanted) - locked)} not in {lock}.lock"
 

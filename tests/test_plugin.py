@@ -154,9 +154,17 @@ def test_the_bundle_describes_itself_and_holds_its_sources(bundle: Path, tmp_pat
         names = set(archive.namelist())
     assert not errors(manifest, facts.MCPB)
     assert {manifest["server"]["entry_point"], "pyproject.toml", "src/clew/registry/index.json"} <= names
+    assert "packages/clew-memory-model/pyproject.toml" in names, "pyproject.toml says that the model is there"
     assert [tool["name"] for tool in manifest["tools"]] == list(AGENT_TOOLS)
     assert not [name for name in names if "__pycache__" in name or name.startswith(("/", ".."))]
     assert plugin.bundle(tmp_path).read_bytes() == bundle.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["mcp.json", ".mcp.json", "gemini/gemini-extension.json"])
+def test_what_is_installed_without_a_choice_finds_other_words_for_the_same_thing(name: str) -> None:
+    servers = json.loads((PLUGIN / name).read_text())["mcpServers"]
+    assert servers["clew"]["args"] == ["--from", "clew-memory", "clew", "serve"]
+    assert "clew-memory-model>=1,<2" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
 
 
 def test_the_bundle_can_be_opened_and_serves(bundle: Path, tmp_path: Path) -> None:
@@ -169,7 +177,7 @@ def test_the_bundle_can_be_opened_and_serves(bundle: Path, tmp_path: Path) -> No
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
     more = {"CLEW_HOME": str(tmp_path / "data"), "PYTHONPATH": str(place / "src"), "CLEW_RESIDENT": "off"}
-    assert set(manifest["server"]["mcp_config"]["env"]) == {"CLEW_HOME"}
+    assert set(manifest["server"]["mcp_config"]["env"]) == {"CLEW_HOME", "CLEW_PLUGIN_ROOT"}
     done = subprocess.run(
         [sys.executable, "-P", str(place / manifest["server"]["entry_point"]), "serve"],
         input=line + "\n",

@@ -16,6 +16,7 @@ MIGRATIONS = SOURCE / "store" / "migrations"
 
 PACKAGE_OF_FILE = {
     "inbox": "records",
+    "moments": "hook_events",
     "figures": "recall",
     "foundation": "store",
     "jobs": "tasks",
@@ -25,6 +26,9 @@ PACKAGE_OF_FILE = {
     "contradictions": "memory",
     "guards": "memory",
     "callers": "registry",
+    "undo": "registry",
+    "credentials": "registry",
+    "mcp_sessions": "registry",
     "epochs_and_requests": "store",
 }
 # The numbers of migrations never change, so tables made before their layer existed keep the file they stand in.
@@ -39,6 +43,7 @@ OWNER = {
 ALLOWED: frozenset[tuple[str, str]] = frozenset()
 
 _CREATED = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
+_DROPPED = re.compile(r"^DROP TABLE (\w+)", re.MULTILINE)
 _USED = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)")
 
 
@@ -46,8 +51,11 @@ def owners() -> dict[str, str]:
     found = {}
     for path in sorted(MIGRATIONS.glob("*.sql")):
         part = path.stem.partition("_")[2]
-        for table in _CREATED.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        for table in _CREATED.findall(text):
             found[table] = OWNER.get(table, PACKAGE_OF_FILE.get(part, part))
+        for table in _DROPPED.findall(text):
+            del found[table]
     return found
 
 

@@ -20,7 +20,10 @@ from clew import __version__
 from clew.faces.connect import texts
 from clew.faces.connect.clients import DESCRIPTION, flat_hooks, gemini_command, grouped_hooks
 from clew.faces.connect.servers import DISTRIBUTION, NAME
+from clew.registry import build
 
+INDEX = "src/clew/registry/index.json"
+MODEL = "packages/clew-memory-model"
 ROOT = Path(__file__).parent.parent
 PLUGIN = f"plugins/{DISTRIBUTION}"
 MARKETPLACE = "clew"
@@ -38,7 +41,7 @@ COMMON: dict[str, Any] = {
     "license": "Apache-2.0",
     "keywords": KEYWORDS,
 }
-UVX = {"command": "uvx", "args": [DISTRIBUTION, "serve"]}
+UVX = {"command": "uvx", "args": ["--from", DISTRIBUTION, NAME, "serve"]}
 INTERFACE = {
     "displayName": "Clew",
     "shortDescription": DESCRIPTION,
@@ -164,7 +167,8 @@ def bundle_manifest() -> dict[str, Any]:
 
     known = catalogue()
     tools = [{"name": name, "description": entry.summary} for name in AGENT_TOOLS if (entry := known.find(name))]
-    serve = ["run", "--directory", "${__dirname}", NAME, "serve"]
+    # Not --directory: the server would take the bundle's own folder for the project.
+    serve = ["run", "--project", "${__dirname}", NAME, "serve"]
     return {
         "manifest_version": "0.4",
         "name": DISTRIBUTION,
@@ -176,7 +180,11 @@ def bundle_manifest() -> dict[str, Any]:
         "server": {
             "type": "uv",
             "entry_point": "src/clew/__main__.py",
-            "mcp_config": {"command": "uv", "args": serve, "env": {"CLEW_HOME": "${user_config.home}"}},
+            "mcp_config": {
+                "command": "uv",
+                "args": serve,
+                "env": {"CLEW_HOME": "${user_config.home}", "CLEW_PLUGIN_ROOT": "${__dirname}"},
+            },
         },
         "tools": tools,
         "tools_generated": True,
@@ -213,7 +221,9 @@ def bundle(folder: Path) -> Path:
     """The same bytes for the same sources: names are sorted and times are fixed."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{DISTRIBUTION}-{__version__}.mcpb"
-    sources = ["pyproject.toml", "README.md", "LICENSE", *_tracked("src/clew")]
+    build.main(["--index-only"])
+    sources = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", INDEX]
+    sources += [*_tracked("src/clew"), *_tracked(MODEL)]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         _store(archive, "manifest.json", _json(bundle_manifest()).encode())
         for name in sorted(sources):

@@ -1,4 +1,4 @@
-"""Figures for collections of any shape: Clew by words and with the model, plain FTS5, BM25 and the bare model."""
+"""Figures of collections: Clew by words and with the model, FTS5, BM25, the bare model and the hybrid baseline."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.recall.bm25 import bm25
 from benchmarks.recall.data import Collection, store
+from benchmarks.recall.hybrid import hybrid
 from benchmarks.recall.locomo import DEPTHS, Conversation, Question, Tally, Turn
 from benchmarks.recall.peers import by_meaning, fts5
 from benchmarks.recall.vectors import KeptVectors
@@ -84,7 +85,9 @@ def _arms(ctx: Context, collection: Collection, model: KeptVectors | None, peers
     if peers:
         others = as_conversation(collection)
         arms += [("fts5", _plain(fts5(others))), ("bm25", _plain(bm25(others)))]
-        arms += [("model_alone", _plain(by_meaning(others, model)))] if model is not None else []
+    if peers and model is not None:
+        arms.append(("model_alone", _plain(by_meaning(others, model))))
+        arms.append(("hybrid", _plain(hybrid(collection, model))))
     return arms
 
 

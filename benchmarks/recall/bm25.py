@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable
 
+import numpy as np
 import Stemmer
+from numpy.typing import NDArray
 
 from benchmarks.recall.locomo import DEPTHS, Conversation, Search
 from clew.recall.query import FILLER
@@ -21,25 +24,37 @@ _stem = Stemmer.Stemmer("english").stemWord
 
 
 def bm25(conversation: Conversation) -> Search:
-    texts = [_words(turn.plain) for turn in conversation.turns]
-    usual = sum(map(len, texts)) / max(len(texts), 1) or 1.0
+    turns = conversation.turns
+    scores_of = bm25_scores([turn.plain for turn in turns])
+
+    def search(query: str) -> list[str]:
+        scores = scores_of(query)
+        order = np.argsort(-scores, kind="stable")[: DEPTHS[-1]]
+        return [turns[int(place)].id for place in order if scores[place] > 0]
+
+    return search
+
+
+def bm25_scores(texts: list[str]) -> Callable[[str], NDArray[np.float64]]:
+    """From a question to the score of each text."""
+    words_of = [_words(text) for text in texts]
+    usual = sum(map(len, words_of)) / max(len(words_of), 1) or 1.0
     postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for place, words in enumerate(texts):
+    for place, words in enumerate(words_of):
         room = K1 * (1 - B + B * len(words) / usual)
         for word, count in Counter(words).items():
             postings[word].append((place, count * (K1 + 1) / (count + room)))
 
-    def search(query: str) -> list[str]:
-        scores: dict[int, float] = defaultdict(float)
+    def scores_of(query: str) -> NDArray[np.float64]:
+        scores = np.zeros(len(texts))
         for word in _words(query):
             held = postings.get(word, [])
             rarity = math.log1p((len(texts) - len(held) + 0.5) / (len(held) + 0.5))
             for place, share in held:
                 scores[place] += rarity * share
-        order = sorted(scores, key=lambda place: (-scores[place], place))[: DEPTHS[-1]]
-        return [conversation.turns[place].id for place in order]
+        return scores
 
-    return search
+    return scores_of
 
 
 def _words(text: str) -> list[str]:

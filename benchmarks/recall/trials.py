@@ -134,7 +134,7 @@ def _trial(
         signs=signs(Evidence(ranked)),
         open=bool(verdict.signs) or not len(ranked.slots),
         worth=bool(verdict.worth_showing.any()),
-        shown=verdict.relevant,
+        shown=verdict.reaches_bar,
         place=None,
         anyway=verdict.anyway,
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clew.recall.models import Embedder, Floats
+from clew.recall.models import Embedder
+from clew.recall.recent_vectors import Floats
 
 DIGEST = 16
 

@@ -18,10 +18,11 @@ _OFF = frozenset({"0", "false", "no", "off"})
 
 def main() -> NoReturn:
     if sys.argv[1:2] == ["serve"]:
-        _drop_idle_options()
+        _read_branchminds_options()
+        is_guess = _find_project()
         _tell_of_old_store(sys.argv[2:])
         if os.environ.get("CLEW_RESIDENT", "").strip().lower() not in _OFF:
-            code = _serve(sys.argv[2:])
+            code = _serve(sys.argv[2:], is_guess)
             if code is not None:
                 sys.exit(code)
     from clew.faces.cli.main import main
@@ -29,13 +30,24 @@ def main() -> NoReturn:
     main()
 
 
-def _drop_idle_options() -> None:
-    from clew.shim.options import without_idle
+def _read_branchminds_options() -> None:
+    from clew.shim.options import with_values, without_idle
 
-    sys.argv[2:], idle = without_idle(sys.argv[2:])
+    words, idle = without_idle(sys.argv[2:])
+    sys.argv[2:] = with_values(words)
     if idle:
         # On stderr, which clients log: stdout belongs to the protocol.
         sys.stderr.write(f"clew: without effect here: {' '.join(idle)} (docs/branchmind.md)\n")
+
+
+def _find_project() -> bool:
+    """Go where the client works, also when it starts plugins in their own folder; whether that is a guess."""
+    from clew.shim.project import leave_plugin
+
+    try:
+        return leave_plugin(os.environ)
+    except OSError:  # the directory is gone; whoever starts the server says so
+        return False
 
 
 def _tell_of_old_store(words: list[str]) -> None:
@@ -46,7 +58,7 @@ def _tell_of_old_store(words: list[str]) -> None:
         sys.stderr.write(f"clew: {told}\n")
 
 
-def _serve(words: list[str]) -> int | None:
+def _serve(words: list[str], is_guess: bool) -> int | None:
     from clew.shim.options import parse_plainly
 
     plain = parse_plainly(words)
@@ -55,6 +67,6 @@ def _serve(words: list[str]) -> int | None:
     from clew.shim.pipe import serve
 
     try:
-        return serve(plain, words)
+        return serve(plain, words, is_guess)
     except KeyboardInterrupt:
         return 130

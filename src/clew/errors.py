@@ -38,6 +38,7 @@ ERROR_CODES: dict[str, str] = {
     "STORE_READ_ONLY": "The database or its directory cannot be written.",
     "STORE_CORRUPT": "The database file is damaged or is not a database.",
     "STORE_TOO_NEW": "The database was written by a newer Clew.",
+    "STORE_TOO_OLD": "The database has an older schema, and auto_migrate is off.",
     "STORE_UNAVAILABLE": "The database cannot be reached.",
     "STORE_ERROR": "The database refused a statement; nothing was written.",
     "IO_ERROR": "A file could not be read or written.",
@@ -70,6 +71,8 @@ class ClewError(Exception):
         self.hints = list(hints)
         self.suggestions = list(suggestions)
         self.details = details or {}
+        self.unknown: str | None = None
+        """The id that nothing has, as it was given: the answer names what is near it."""
 
     def to_dict(self) -> dict[str, Any]:
         error: dict[str, Any] = {"code": self.code, "message": self.message}
@@ -111,7 +114,9 @@ def invalid(
 
 
 def unknown_id(what: str, value: str, recovery: str, suggestions: Sequence[Suggestion] = ()) -> ClewError:
-    return ClewError("UNKNOWN_ID", f"unknown {what}: {shorten(value, 120)}", recovery, (), suggestions)
+    error = ClewError("UNKNOWN_ID", f"unknown {what}: {shorten(value, 120)}", recovery, (), suggestions)
+    error.unknown = value
+    return error
 
 
 def shorten(text: str, limit: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,3 +34,15 @@ def collecting_later() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def left_out(*names: str) -> Iterator[None]:
+    """For imports of what does without these libraries where they are not installed; whoever needs one later has it."""
+    absent = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: the import system's own word for it
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
 from clew.errors import ClewError, Suggestion, invalid, shorten
+from clew.kinds import builtin
+from clew.kinds.catalogue import by_prefix
 from clew.surroundings import expanded
 
-BLOCK_PREFIXES = (
-    "D",
-    "T",
-    "PRJ",
-    "PER",
-    "TOOL",
-    "INC",
-    "C",
-    "DREF",
-    "SIG",
-    "P",
-    "I",
-    "B",
-    "A",
-    "AR",
-    "W",
-    "FACT",
-    "R",
-    "U",
-    "X",
-    "L",
-    "F",
-)
+BLOCK_PREFIXES = tuple(by_prefix())
 """What the ids of governed blocks begin with, one for each kind of block."""
 _DATED = r"\d{8}-\d{3,}"
 _STEPS = r"s:\d{1,6}(\.s:\d{1,6})*"
 
 WORKSPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+"""The author of what a person did. No agent id and no client name can contain the `@`, so agents cannot claim it."""
 ANCHOR = re.compile(r"a:[a-z0-9][a-z0-9-]{0,63}")
-PLAN = re.compile(r"PLAN-\d{3,}")
-TASK = re.compile(r"TASK-\d{3,}")
-STEP = re.compile(r"STEP-[0-9A-F]{8,}")
+PLAN = re.compile(builtin.PLAN.form)
+TASK = re.compile(builtin.TASK.form)
+STEP = re.compile(builtin.STEP.form)
 STEP_PATH = re.compile(_STEPS)
 NODE_PATH = re.compile(rf"{_STEPS}\.t:\d{{1,6}}")
-JOB = re.compile(r"JOB-\d{3,}")
+JOB = re.compile(builtin.JOB.form)
 JOB_EVENT = re.compile(rf"({JOB.pattern})@(\d{{1,18}})")
 RUNNER = re.compile(r"runner:.+")
 DOC_ENTRY = re.compile(r"(.+)@(\d{1,18})")
@@ -54,16 +37,16 @@ CARD = re.compile(r"CARD-\d+")
 """Cards that were given no id; a caller may choose any other id for a card."""
 CONFLICT = re.compile(r"CONFLICT-[0-9a-f]{32}")
 EVENT = re.compile(r"evt_\d{16,}")
-SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+SESSION = re.compile(builtin.SESSION.form)
 CHAIN = re.compile(r"[a-z0-9-]{1,64}")
-NOTEBOOK = re.compile(r"NB-\d{3,}")
+NOTEBOOK = re.compile(builtin.NOTEBOOK.form)
 BLOCK = re.compile(rf"(?:{'|'.join(BLOCK_PREFIXES)})-[^\]\s]{{1,120}}")
 """A block of a kind that Clew knows."""
 ANY_BLOCK = re.compile(r"[A-Z]{1,16}-[^\]\s]{1,120}")
 """What a person may write above a block: its prefix need not be a kind that Clew knows."""
 PROPOSAL = re.compile(rf"P-{_DATED}")
 CONTRADICTION = re.compile(rf"C-{_DATED}")
-RECEIPT = re.compile(r"RCPT-\d{3,}")
+RECEIPT = re.compile(builtin.RECEIPT.form)
 RECEIPT_TIME = re.compile(r"\d{8}-\d{6}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -159,6 +142,19 @@ def check_agent(value: str) -> str:
     return lowered
 
 
+def person_name(given: str) -> str:
+    """The name of a person as an author: `Ines Müller` becomes `@ines-muller`."""
+    letters = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9._-]+", "-", letters).strip("-._")[:62].strip("-._")
+    if not name:
+        raise invalid("name", f"{shorten(given, 60)!r} has no letters for a name", "Use letters or digits.")
+    return f"@{name}"
+
+
+def is_person(author: str | None) -> bool:
+    return bool(author) and str(author).startswith("@")
+
+
 def check_anchor(value: str, field: str = "anchor") -> str:
     lowered = value.strip().lower()
     if not ANCHOR.fullmatch(lowered):
@@ -177,11 +173,11 @@ def chain_like(value: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", value.lower())[:64].strip("-") or "alternative"
 
 
-def check_chain(value: str, field: str = "branchId") -> str:
+def check_chain(value: str) -> str:
     """The id of a branch inside a thought session."""
     if not CHAIN.fullmatch(value):
         raise invalid(
-            field,
+            "branchId",
             f"{shorten(value, 60)!r} is not a branch id",
             f"Use 1 to 64 lower-case letters, digits or '-', such as {chain_like(value)}.",
             kind="pattern",
@@ -231,6 +227,12 @@ def normal_tags(values: list[str] | tuple[str, ...], field: str = "tags") -> lis
         if "|" in tag or CONTROL.search(tag) or len(tag) > MAX_NAME:
             raise invalid(field, f"{shorten(tag, 60)!r} holds '|', control characters or is too long")
     return sorted(tags)
+
+
+def real_path(path: Path) -> Path:
+    """Where links lead. A link that leads to itself stays as it is; `Path.resolve` raises another error for it in
+    some versions of Python."""
+    return Path(os.path.realpath(path))
 
 
 def confined(root: Path, path: str, field: str = "path", suggestions: Sequence[Suggestion] = ()) -> Path:

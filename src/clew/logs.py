@@ -1,4 +1,4 @@
-"""Logs: one JSON object to a line, on stderr, without secrets."""
+"""Logs: one JSON object to a line, on stderr, without secrets and without the content of memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": self._hide(record.getMessage()),
         }
+        line |= getattr(record, "fields", {})
         if record.exc_info:
             line["exception"] = self._hide(self.formatException(record.exc_info))
         # Hidden once more in what is written, for secrets that were in the text as JSON already.
         return self._hide(json.dumps(line, ensure_ascii=False))
 
     def _hide(self, text: str) -> str:
+        from clew.secrets import redact_text  # its patterns take a while to compile, and most starts log nothing
+
         for secret in self._secrets:
             text = text.replace(secret, _HIDDEN)
-        return text
+        return redact_text(text)
 
 
 class NoFlood(logging.Filter):
@@ -53,6 +56,8 @@ class NoFlood(logging.Filter):
         self._counts: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if hasattr(record, "fields"):
+            return True  # an account of one call, never the same twice
         key = (record.name, str(record.msg)[:80])
         since, count = self._counts.get(key, (record.created, 0))
         if record.created - since >= self.SECONDS:
@@ -70,7 +75,11 @@ def configure_logs(settings: Settings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(NoFlood())
-    logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    # Libraries write whole messages at the level debug: requests, answers and frames with the content of memory.
+    logging.basicConfig(handlers=[handler], level=max(level, logging.INFO), force=True)
+    logging.getLogger("clew").setLevel(level)
+    logging.getLogger("clew.calls").setLevel(logging.INFO if settings.call_log else logging.CRITICAL)
     hide_in_logs(settings)
 
 

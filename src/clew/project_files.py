@@ -54,6 +54,34 @@ def take_snapshot(root: Path, paths: Iterable[str]) -> FileSnapshot:
     return FileSnapshot(files, stamps)
 
 
+CHANGED = "changed while the command ran"
+"""In place of a digest: what the file held when the command read it is not known, so nothing equals it."""
+
+
+class FilesBefore:
+    """Files of a project before a command runs. What is saved while it runs was not what it saw."""
+
+    def __init__(self, root: Path, worked_on: Iterable[str], others: Iterable[str] = ()) -> None:
+        """Only what was worked on is read; of the others it is enough to know whether they were touched."""
+        self._root = root
+        self._files = take_snapshot(root, worked_on).files
+        self._stamps = {path: _stamp(root, path) for path in others if path not in self._files}
+
+    def covered(self, paths: Iterable[str]) -> FileSnapshot:
+        """These files after the run, those that changed meanwhile as they were before it."""
+        wanted = set(paths)
+        after = take_snapshot(self._root, wanted)
+        was = {path: digest for path, digest in self._files.items() if path in wanted}
+        was |= {path: CHANGED for path in wanted & self._stamps.keys() if self._touched(path)}
+        stamps = {
+            path: stamp for path, stamp in after.stamps.items() if was.get(path, after.files[path]) == after.files[path]
+        }
+        return FileSnapshot({**after.files, **was}, stamps)
+
+    def _touched(self, path: str) -> bool:
+        return _stamp(self._root, path) != self._stamps[path]
+
+
 def changed_files(root: Path, files: Mapping[str, str], stamps: Mapping[str, Stamp]) -> list[str]:
     """The files that are gone or hold something else than they did."""
     base = str(root)
@@ -89,6 +117,43 @@ def git_head(root: Path) -> str | None:
         return _ref(folder, head.removeprefix("ref:").strip())
     except OSError:
         return None
+
+
+def checkout_stamp(root: Path) -> str:
+    """Changes whenever git writes files of the work tree: it notes each in its index. Without starting git."""
+    try:
+        folder = _git_folder(root)
+        index = (folder / "index").stat()
+        return f"{(folder / 'HEAD').read_text().strip()} {index.st_mtime_ns} {index.st_size} {index.st_ino}"
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LastCommit:
+    commit: str
+    subject: str
+    ts_ms: int
+
+
+_REFLOG = re.compile(r"\S+ (?P<new>[0-9a-f]{40,64}) .*> (?P<time>\d+) [+-]\d{4}\t(?P<what>.*)")
+_REFLOG_TAIL = 4_096
+
+
+def last_commit(root: Path) -> LastCommit | None:
+    """What was committed or checked out last here, read from git's own log of it without starting git."""
+    try:
+        with (_git_folder(root) / "logs" / "HEAD").open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - _REFLOG_TAIL))
+            lines = log.read().decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    found = next((match for line in reversed(lines) if (match := _REFLOG.fullmatch(line))), None)
+    if found is None or not found["what"].startswith("commit"):
+        return None
+    subject = found["what"].partition(": ")[2]
+    return LastCommit(found["new"], subject, int(found["time"]) * 1_000)
 
 
 def _git_folder(root: Path) -> Path:
@@ -206,6 +271,14 @@ def git_state(root: Path) -> dict[str, Any]:
         return {}
     status = _git(root, "status", "--porcelain", "-z")
     return {"git_commit": commit, "git_dirty": bool(status)}
+
+
+def commits_of(root: Path, file: str, line: int | None, most: int) -> list[tuple[str, str, str, str]]:
+    """The commits that changed a file last, or a line of it: commit, author, day, subject."""
+    lines = [f"-L{line},{line}:{file}", "--no-patch"] if line is not None else ["--", file]
+    found = _git(root, "log", f"-{most}", "--format=%H%x1f%an%x1f%as%x1f%s", *lines) or ""
+    parts = [entry.split("\x1f") for entry in found.splitlines() if entry.count("\x1f") == 3]
+    return [(commit, author, day, subject) for commit, author, day, subject in parts]
 
 
 def _git(root: Path, *arguments: str) -> str | None:

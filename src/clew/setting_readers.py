@@ -10,6 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clew.contract import CONTRACTS
 from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
 from clew.surroundings import placed
@@ -21,10 +22,8 @@ TOOLSET_WORDS = {
     "daily": "daily",
     "dx": "daily",
     "full": "full",
-    "branchmind": "branchmind",
-    "thoughtbox": "thoughtbox",
-    "mind-mem": "mind-mem",
-    "mind_mem": "mind-mem",
+    **{name: name for name in CONTRACTS},
+    **{name.replace("-", "_"): name for name in CONTRACTS},
 }
 """Every name of a toolset, and the toolset it stands for."""
 
@@ -40,8 +39,49 @@ def read_path(name: str, value: str) -> Path | None:
     return placed(value) if value else None
 
 
+def read_server(name: str, value: str) -> str | None:
+    """An address without a path. Without TLS only on this machine, because a token is sent along."""
+    from urllib.parse import urlsplit
+
+    if not value:
+        return None
+    parts = urlsplit(value)
+    is_here = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    is_private = parts.scheme == "https" or (parts.scheme == "http" and is_here)
+    if is_private and parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username:
+        return f"{parts.scheme}://{parts.netloc}"
+    raise ClewError(
+        "INVALID_INPUT",
+        f"{name}: {value[:200]!r} is not the address of a server",
+        "Use https://HOST or https://HOST:PORT, without a path; http:// only for 127.0.0.1.",
+    )
+
+
 def read_names(name: str, value: str) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"[,;\s]+", value) if part)
+
+
+def read_scopes(name: str, value: str) -> tuple[str, ...]:
+    """What an agent's token may do; nothing that is for people."""
+    words = read_names(name, value)
+    if words == ("none",):
+        return ()
+    if not words or not set(words) <= {"read", "write"}:
+        raise ClewError("INVALID_INPUT", f"{name}: {value[:60]!r} is unknown", "Use read, write, read,write or none.")
+    return words
+
+
+def read_networks(name: str, value: str) -> tuple[str, ...]:
+    from ipaddress import ip_network
+
+    for part in read_names(name, value):
+        try:
+            ip_network(part)
+        except ValueError as problem:
+            raise ClewError(
+                "INVALID_INPUT", f"{name}: {problem}", "Use addresses or networks such as 10.0.0.0/8."
+            ) from None
+    return read_names(name, value)
 
 
 def read_workspace(name: str, value: str) -> str:
@@ -109,6 +149,10 @@ def read_count(name: str, value: str) -> int:
     if not value.isdigit() or not 1 <= int(value) <= 100_000:
         raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a count", "Use a number from 1 to 100000.")
     return int(value)
+
+
+def read_limit(name: str, value: str) -> int | None:
+    return read_count(name, value) if value else None
 
 
 def read_log_level(name: str, value: str) -> str:

@@ -19,6 +19,7 @@ from clew.errors import ClewError
 
 _caller: ContextVar[tuple[Mapping[str, str], Path] | None] = ContextVar("clew_surroundings", default=None)
 _typed: ContextVar[bool] = ContextVar("clew_typed", default=False)
+_elsewhere: ContextVar[bool] = ContextVar("clew_elsewhere", default=False)
 GIVEN = {"--home": "CLEW_HOME", "--workspace": "CLEW_WORKSPACE"}
 """What `clew connect` writes into a client's configuration, as an option of every command."""
 
@@ -41,6 +42,16 @@ def typed() -> Iterator[None]:
         yield
     finally:
         _typed.reset(token)
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """Everything inside answers somebody on another machine, whose shell knows nothing of ours."""
+    token = _elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
 
 
 def environment() -> Mapping[str, str]:
@@ -78,11 +89,15 @@ def clew_command(words: str) -> str:
     path, so often no shell of theirs knows the name; nor does it know the home and the workspace that the client's
     configuration gives the server alone.
     """
+    from clew.secrets import shell_safe  # its patterns take a while to compile, and most starts say no command
+
+    if _elsewhere.get():
+        return f"clew {shell_safe(words)}"
     environ = environment()
     known = shutil.which("clew", path=environ.get("PATH", ""))
     given = {} if _typed.get() else {option: environ.get(name) for option, name in GIVEN.items()}
     options = [f"{option} {shlex.quote(value)}" for option, value in given.items() if value]
-    return " ".join(["clew" if known else own_program(), *options, words])
+    return " ".join(["clew" if known else own_program(), *options, shell_safe(words)])
 
 
 def own_program() -> str:

@@ -17,6 +17,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.faces.web.server import sign_in_link
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -31,16 +33,17 @@ FLAGS = (
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
+    # One process draws all tabs: each page is loaded anew, and a process for each costs more than the page.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
+    "--disable-features=SitePerProcess,IsolateOrigins,SpareRendererForSitePerProcess,ProactivelySwapBrowsingInstance,"
+    "BackForwardCache",
     "--window-size=1280,800",
     "--force-device-scale-factor=1",
 )
 PATIENCE = 60
-WHO = """
-try {
-  if (localStorage.getItem("clew.name") === null) localStorage.setItem("clew.name", '"Tess Tester"');
-} catch {}
-"""
-"""Somebody who has said who they are, as everybody has after the first thing they did."""
+WHO = "@tess-tester"
+"""Who sits at the browser, and signed in before anything else."""
 
 
 def programs() -> tuple[str, str] | None:
@@ -61,7 +64,6 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
     service = Service(found[1])
     try:
         driver = webdriver.Chrome(options=options, service=service)
-        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WHO})
         yield driver
     finally:
         end(service)
@@ -84,6 +86,10 @@ def end(service: Service) -> None:
     service.stop()
 
 
+SIGNED_IN: set[tuple[str | None, str]] = set()
+"""In which browser somebody has signed in at which server."""
+
+
 class Page:
     """The Observatory in one tab."""
 
@@ -91,11 +97,23 @@ class Page:
         self.driver = driver
         self.address = address
 
+    def sign_in(self, name: str = WHO) -> None:
+        self._go(sign_in_link(self.address, name))
+        self.until_live()
+        SIGNED_IN.add((self.driver.session_id, self.address))
+
     def open(self, place: str) -> None:
         """Loads the page anew, whatever was shown before; from then on it hears of every event."""
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.address}/#/{place}")
+        if (self.driver.session_id, self.address) not in SIGNED_IN:
+            self.sign_in()
+        self._go(f"{self.address}/#/{place}")
         self.until_live()
+
+    def _go(self, address: str) -> None:
+        """From another page of the same server this would be no load, only a change behind the `#`."""
+        if self.driver.current_url != "about:blank":
+            self.driver.get("about:blank")
+        self.driver.get(address)
 
     def leave(self) -> None:
         """Closes what an earlier test left open: a page of a server that is gone keeps looking for it."""

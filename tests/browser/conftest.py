@@ -16,10 +16,12 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser on a busy machine now and then loses a click or a renderer: such a test is tried once more. Pytest
-    counts what it had to try again in its last line ("1 rerun"); a test that shows up there twice is to be mended."""
+    """A browser or a killed server on a busy machine now and then loses a click or its turn: such a test is tried once
+    more. Pytest counts what it had to try again in its last line ("1 rerun"); a test that shows up there twice is to
+    be fixed."""
+    real_programs = {HERE, HERE.parent / "faces" / "resident", HERE.parent / "process"}
     for item in items:
-        if HERE in item.path.parents:
+        if real_programs.intersection(item.path.parents):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

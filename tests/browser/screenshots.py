@@ -33,7 +33,6 @@ class Shot:
 
 
 def shots(story: Story) -> list[Shot]:
-    card = "document.querySelector('[data-card=D-lease]').dispatchEvent(new Event('click', {bubbles: true}))"
     why = "document.querySelector('.result details').open = true"
     # History at a moment in the middle of what happened, compared with now.
     slide = (
@@ -51,19 +50,19 @@ def shots(story: Story) -> list[Shot]:
             "document.querySelector('.node').click()",
             "#detail pre.text",
         ),
-        Shot("cards", "know/cards/main", "[data-card]", card, "#card h2"),
-        Shot("diff", "know/cards/main/diff/lease-first", "#diff-cards"),
+        Shot("home", "home?since=week", "#digest"),
+        Shot("diff", "know/branches/main/lease-first", "#diff-cards"),
         Shot("board", "now/board", ".board"),
         Shot("task", f"now/board/{story.task}", "#steps .proofs"),
         Shot("jobs", "now/job", "#open-jobs"),
         Shot("job", f"now/job/{story.job_ids[0]}", "#thread li"),
         Shot("recall", asked, ".result", why),
         Shot("records", "know/lists", "#records li"),
-        Shot("around", "know/around/H-gap", "#around [data-box]"),
+        Shot("around", "know/around/H-gap", "#around [data-near]"),
         Shot("panel", "now/board", ".board", f"location.hash = '#/ws/o/{story.task}'", "#panel .record-title"),
         Shot("history", "history", "#change-list li, #held a", back, "#change-list li"),
         Shot("health", "settings/health", "main h1"),
-        Shot("areas", "know/areas/a%3Ainventory", "#lens h2"),
+        Shot("areas", "know/areas", "#area-table tr"),
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from clew.app import Clew, open_clew
 from clew.registry.connection import Connection
 from clew.settings import load_settings
+from tests.people import person
 
 ROOT = Path(__file__).parents[2]
 LEASE = 300_000
@@ -86,9 +87,9 @@ class Story:
 
     def call(self, name: str, agent: str | None = "claude", /, **arguments: Any) -> dict[str, Any]:
         named = {key.rstrip("_"): value for key, value in arguments.items()}
-        answer = self.clew.dispatcher.call(
-            name, named, Connection(toolset="full", agent_id=agent and agent.removeprefix("runner:"))
-        )
+        author = agent and agent.removeprefix("runner:")
+        connection = person("@anna") if author == "anna" else Connection(toolset="full", agent_id=author)
+        answer = self.clew.dispatcher.call(name, named, connection)
         assert answer.ok, (name, answer.envelope["error"])
         result: dict[str, Any] = answer.envelope["result"]
         return result

@@ -112,16 +112,16 @@ def test_ids_with_quotes_are_ids(page: Page, agent: Caller) -> None:
     agent(
         "graph_apply", branch=branch, ops=[*nodes, {"op": "edge_upsert", "from": card, "rel": "supports", "to": other}]
     )
-    page.open("cards/main")
-    page.until("[...document.querySelectorAll('#branch option')].some((o) => o.value === arguments[0])", branch)
-    chosen = "const b = document.getElementById('branch'); b.value = arguments[0]; b.dispatchEvent(new Event('change'))"
-    page.js(chosen, branch)
-    page.says("h1", f"Cards of {branch}")
-    page.until("[...document.querySelectorAll('[data-card]')].some((g) => g.dataset.card === arguments[0])", card)
-    page.js("document.querySelectorAll('[data-card]').forEach((g) => g.dispatchEvent(new MouseEvent('click')))")
-    page.says("#card", "supports")
+    page.open("ws/know/branches/main")
+    page.until("[...document.querySelectorAll('#diff-to option')].some((o) => o.value === arguments[0])", branch)
+    chosen = "const b = document.getElementById('diff-to'); b.value = arguments[0];"
+    page.js(f"{chosen} b.dispatchEvent(new Event('change'))", branch)
+    page.says("#diff-cards", f"of {card}")
     page.reload()
-    page.says("h1", f"Cards of {branch}")
+    page.says("#diff-cards", f"of {card}")
+    page.js("location.hash = `#/ws/o/${encodeURIComponent(arguments[0])}`", card)
+    page.says(".record-title", f"of {card}")
+    page.says(".links", f"of {other}")
     assert unharmed(page)
 
 
@@ -132,7 +132,7 @@ def test_markup_on_the_other_pages_is_text(page: Page, agent: Caller) -> None:
     agent("tasks_macro_start", plan_title=text, task_title=text, steps=[{"title": text, "success_criteria": [text]}])
     job = agent("tasks_jobs_create", title=text, prompt=text)["job"]["job_id"]
     agent("propose_update", block_type="decision", statement=f"Never write {text} into a page")
-    places = {"cards/main": "[data-card=bad]", "map": "#map", "work": ".board", "jobs": "#open-jobs",
+    places = {"ws/know/lists": "#records", "map": "#area-table", "work": ".board", "jobs": "#open-jobs",
               f"jobs/{job}": "h1", "ws/inbox": "#matters"}  # fmt: skip
     for place, selector in places.items():
         page.open(place)

@@ -40,7 +40,7 @@ def test_a_thought_of_another_process_appears_without_a_reload(page: Page, agent
     page.until_drawn(11)
     page.says(page.node(f"{session}:7"), "Measured: it is mended")
     assert page.js("return window.untouched")
-    page.says("#facts", "11 thoughts · 2 branches · 1 revision · active")
+    page.says("#facts", "11 thoughts · 2 branches · 1 revision")
 
 
 def test_reload_and_a_second_tab_show_the_same_picture(page: Page, agent: Caller, session: str) -> None:

@@ -14,12 +14,12 @@ def think(agent: Caller, session: str, thought: str, **more: object) -> None:
     agent("thought", thought=thought, nextThoughtNeeded=True, sessionId=session, **more)
 
 
-def think_many(agent: Caller, session: str, texts: list[str]) -> None:
+def think_many(agent: Caller, session: str, texts: list[str], space: str = "ws", who: str | None = None) -> None:
     """One after the other in a single transaction: much faster than as many calls, and the same to whoever reads."""
     from clew.ledger.sessions import session_named
     from clew.ledger.thought_record import ThoughtDraft, record
     from clew.registry.context import Context
 
-    with Context(agent.clew.dispatcher, agent.session, "ws", None).writing() as ctx:
+    with Context(agent.clew.dispatcher, agent.session, space, who).writing() as ctx:
         for text in texts:
             record(ctx, session_named(ctx, session), ThoughtDraft(text))

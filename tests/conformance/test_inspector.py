@@ -44,8 +44,7 @@ def over_http(scratch: Path, address: str, *args: str) -> Any:
     return inspect(scratch, f"{address}/mcp", "--header", f"Authorization: Bearer {TOKEN}", *args)
 
 
-@pytest.mark.parametrize("resident", ["off", "on"])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(("era", "resident"), [("legacy", "off"), ("modern", "on")])
 def test_over_stdio(tmp_path: Path, era: str, resident: str) -> None:
     """Exit code 6 would mean a schema that some clients cannot use. With and without the resident server."""
     with ending(tmp_path / "clew"):

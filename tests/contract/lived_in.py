@@ -65,10 +65,14 @@ HISTORY: tuple[tuple[str, dict[str, Any]], ...] = (
 
 BEFORE: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "close": (("start", {"title": "Read files"}),),
+    "comment_answer": (("comment_ask", {"about": "CARD-1", "text": "Does this also hold on Windows?"}),),
     "anchors_merge": (("anchors_bootstrap", {"anchors": [{"id": "a:old", "title": "Old", "kind": "component"}]}),),
     "tag_delete": (("tag_create", {"name": "before-rewrite"}),),
     "tasks_done": (("tasks_verify", {"task": "TASK-001", "path": "s:0", "checkpoints": "gate"}),),
-    "tasks_redo": (("tasks_note", {"task": "TASK-001", "note": "x"}), ("tasks_undo", {"task": "TASK-001"})),
+    "tasks_redo": (
+        ("tasks_note", {"task": "TASK-001", "path": "s:0", "note": "x"}),
+        ("tasks_undo", {"task": "TASK-001"}),
+    ),
     "tasks_step_lease_release": (
         ("tasks_step_lease_claim", {"task": "TASK-001", "path": "s:0", "agent_id": "builder"}),
     ),
@@ -88,7 +92,9 @@ ELSEWHERE = frozenset(
     read_thoughts get_structure tasks_redo promote_signal review_fact bench_recall find_similar import_thoughtbox
     tasks_macro_merge_report knowledge_delete_pattern knowledge_delete_scratchpad knowledge_get_pattern
     knowledge_read_scratchpad knowledge_update_pattern model_pull model_use think_subgoal_open transcripts_open
-    memory_evolution block_history import_memory guard_propose guard_approve guard_revoke guard_override
+    memory_evolution block_history import_memory history_open decide decision_view edit_record
+    guard_propose guard_approve guard_revoke guard_override export_bundle import_bundle sync
+    sync_push
     """.split()  # noqa: SIM905
 )
 """Their examples name something that only an earlier answer can name; tests of their own call them."""

@@ -311,8 +311,8 @@ def test_a_runner_that_went_away_is_offline_and_says_what_it_was(call: Caller) -
 def test_a_reply_by_way_of_the_radar_is_told(call: Caller, task: str) -> None:
     call("tasks_jobs_create", title="Look", prompt="Look.", task=task)
     told = call("tasks_jobs_radar", reply_job="JOB-001", reply_message="Go on.")
-    assert told["reply"]["job_id"] == "JOB-001"
-    assert call("open", id=told["reply"]["ref"])["event"]["message"] == "Go on."
+    assert told["reply"]["job"]["job_id"] == "JOB-001"
+    assert call("open", id=told["reply"]["event"]["ref"])["event"]["message"] == "Go on."
 
 
 def test_the_last_note_of_a_task_says_where_it_lies(call: Caller, task: str) -> None:
@@ -340,7 +340,7 @@ def test_too_many_active_tasks_offer_their_list(call: Caller) -> None:
         call("tasks_create", title=f"T{number}", parent="PLAN-001")
         call("tasks_complete", task=f"TASK-{number:03d}", status="ACTIVE")
     (action,) = call("tasks_lint", plan="PLAN-001")["actions"]
-    assert action["id"] == "list_active_tasks"
+    assert action["id"] == "action:plan:list_active_tasks"
     assert len(call.run(action["apply"]["tool"], action["apply"]["arguments"])["result"]["tasks"]) == 5
 
 

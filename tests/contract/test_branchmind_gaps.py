@@ -170,3 +170,8 @@ def test_a_branch_beside_a_target_is_refused_by_the_name_it_was_sent_under(call:
         error = call.envelope("think_context", target=task, **{word: "main"})["error"]
         assert error["message"].startswith(f"target and {word} exclude each other")
         assert error["hints"][0]["fields"] == ["target", word]
+
+
+def test_progress_without_a_word_closes_the_step(call: Caller, task: str) -> None:
+    call("tasks_verify", task=task, path="s:0", checkpoints="gate")
+    assert call("tasks_progress", task=task, path="s:0")["completed"] is True

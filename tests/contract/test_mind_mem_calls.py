@@ -10,7 +10,9 @@ import orjson
 import pytest
 
 from clew.app import Clew
-from clew.memory.kernel_defaults import Setting
+from clew.memory.files import plain_files
+from clew.memory.files.sync import publish
+from clew.memory.kernel_defaults import DEFAULTS, Setting, kernel_text
 from clew.memory.kernels import every_kernel
 from clew.settings import load_settings
 from tests.contract.mind_mem import DECISIONS, EDITS, decision, op, proposal, task
@@ -152,6 +154,7 @@ def test_a_contradiction_is_entered_when_its_decisions_are_read_in(memory: Memor
     sides = (("D-20260101-001", "Sessions live in Redis"), ("D-20260301-001", "Sessions live in PostgreSQL"))
     memory.edit(DECISIONS, "\n\n".join(decision(id, said) for id, said in sides))
     memory("recall", query="sessions")
+    memory.compared()
     entered = memory.files()
     assert b"[C-" in entered["intelligence/CONTRADICTIONS.md"]
     assert memory("list_contradictions")["contradictions"] == 1
@@ -233,7 +236,7 @@ def test_what_mind_mem_ships_and_never_reads_switches_nothing_off(memory: Memory
     )
     shown = memory("get_mind_kernel", name="hybrid")
     assert sorted(shown["unused"]) == ["fallback.log_fallback", "vector.enabled", "vector.min_similarity"]
-    assert vector_settings(memory) == (True, 0.25)
+    assert vector_settings(memory) == (True, 0.12)
     memory.edit("mind/hybrid.mind", "[vector]\nenabled = false\nmin_similarity = 0.3\n")
     assert vector_settings(memory) == (False, 0.3)
 
@@ -268,11 +271,26 @@ def test_a_tuned_field_weight_counts(memory: Memory) -> None:
     assert after["score"] > before["score"]
 
 
-def test_every_kernel_that_is_listed_can_be_edited(memory: Memory) -> None:
-    memory.edit("memory/intel-state.json", '{"governance_mode": "propose"}')
+def test_every_kernel_that_is_listed_can_be_written(memory: Memory) -> None:
     memory.propose("Use Redis")
     for kernel in said(memory, "list_mind_kernels"):
-        assert (memory.root / "mind" / f"{kernel['name']}.mind").is_file()
+        path = Path(kernel["path"])
+        assert kernel["exists"] is False and not path.exists()
+        memory.edit(f"mind/{path.name}", f"[{kernel['sections'][0]}]\n")
+        assert "exists" not in memory("get_mind_kernel", name=kernel["name"])
+
+
+def test_kernels_that_an_earlier_version_laid_down_are_removed_unless_they_were_edited(memory: Memory) -> None:
+    memory.propose("Use Redis")
+    with memory.context().writing() as ctx:
+        for name in DEFAULTS:
+            plain_files.write(ctx, f"mind/{name}.mind", kernel_text(name), "init")
+    publish(memory.context())
+    assert len(list((memory.root / "mind").iterdir())) == len(DEFAULTS)
+    memory.edit("mind/rm3.mind", memory.read("mind/rm3.mind") + "# mine\n")
+    memory("scan")
+    memory("scan")
+    assert [path.name for path in (memory.root / "mind").iterdir()] == ["rm3.mind"]
 
 
 def test_the_configuration_turns_the_search_by_meaning_off(memory: Memory) -> None:

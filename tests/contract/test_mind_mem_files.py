@@ -12,7 +12,7 @@ import pytest
 
 from clew.app import Clew
 from clew.errors import ClewError
-from clew.memory.kinds import RECORDED_DECISIONS
+from clew.kinds.builtin import RECORDED_DECISIONS
 from clew.settings import load_settings
 from tests.contract.mind_mem import (
     DECISIONS,
@@ -44,7 +44,10 @@ def theirs(make_clew: Callable[..., Clew], tmp_path: Path) -> Memory:
 
 @pytest.fixture
 def ours(make_clew: Callable[..., Clew], tmp_path: Path) -> Memory:
-    return Memory(make_clew(memory_dir=tmp_path / "memory"), tmp_path / "memory")
+    """A workspace that Clew makes for a client of Mind-Mem."""
+    memory = Memory(make_clew(memory_dir=tmp_path / "memory"), tmp_path / "memory")
+    memory.session.toolset = "mind-mem"
+    return memory
 
 
 def test_its_state_file_counts_and_keeps_what_only_mind_mem_knows(theirs: Memory) -> None:
@@ -128,6 +131,7 @@ def test_a_mode_that_a_person_writes_into_the_configuration_of_clew_counts(ours:
 
 
 def test_a_mode_that_is_set_here_holds_for_mind_mem_too(ours: Memory) -> None:
+    ours.decide("Deploys happen from CI")
     ours("governance", mode="enforce")
     assert modes(ours) == ["enforce", "enforce"]
     (ours.root / ".spec_binding.json").write_text("{}")
@@ -256,7 +260,6 @@ def test_a_receipt_holds_both_files_of_a_block_that_it_moved(theirs: Memory) -> 
     theirs("remember", text="Logs are kept for 30 days", kind="decision")
     opposed = theirs("remember", text="Logs are kept for 90 days", kind="decision")
     before = {path: theirs.read(path) for path in (DECISIONS, RECORDED_DECISIONS)}
-    theirs("governance", self_approval=True)
     ts = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)["receipt_ts"]
     folder = theirs.root / "intelligence/applied" / ts
     assert json.loads((folder / "MANIFEST.json").read_text())["files"] == sorted(before)
@@ -285,7 +288,6 @@ def test_what_remember_writes_passes_its_validator_and_stands_where_it_searches(
     for kind in ("rule", "preference", "fact", "lesson", "rejected"):
         theirs("remember", text=f"A {kind} about pelicans", kind=kind)
     assert issues(theirs.root) == []
-    theirs("governance", self_approval=True)
     done = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)
     assert opposed["id"] in theirs.read(DECISIONS)
     assert issues(theirs.root) == []
@@ -562,6 +564,7 @@ def test_a_rollback_tells_who_still_names_what_is_gone(theirs: Memory) -> None:
 
 
 def test_where_mind_mem_is_not_used_words_are_free_and_values_are_not(ours: Memory) -> None:
+    ours.session.toolset = "full"
     ours.decide("Seats are priced PER-seat, as D-20200101-001 says")
     ours("propose_edit", **edit(op="append_block", file="entities/people.md", patch="[PER-Carol_X]\nName: Carol"))
     assert ours.error("propose_update", block_type="decision", statement="Use tabs", scope="team:x")
@@ -581,7 +584,6 @@ def test_a_receipt_of_another_store_about_two_files_is_rolled_back(
 ) -> None:
     theirs("remember", text="Logs are kept for 30 days", kind="decision")
     opposed = theirs("remember", text="Logs are kept for 90 days", kind="decision")
-    theirs("governance", self_approval=True)
     before = {path: theirs.read(path) for path in (DECISIONS, RECORDED_DECISIONS, TASKS)}
     moved = theirs("approve_apply", proposal_id=opposed["proposal"], dry_run=False)["receipt_ts"]
     ops = [op("set_status", TASKS, "T-20260801-001", status="done"), op("append_block", DECISIONS, patch=NEW)]

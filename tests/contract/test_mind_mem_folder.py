@@ -31,7 +31,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindMem]:
     (root / "mind").mkdir()
     (root / "mind/recall.mind").write_bytes(BOM + b"[bm25]\r\nk1 = 1.5\r\n")
     with serving(tmp_path_factory.mktemp("home"), "mind-mem", here=root) as wire:
-        yield MindMem(wire, root)
+        found = MindMem(wire, root)
+        found("governance", approval="client")
+        yield found
 
 
 def proposed(client: MindMem, statement: str) -> str:
@@ -183,6 +185,8 @@ def test_a_folder_is_one_memory_wherever_a_server_for_it_is_started(tmp_path: Pa
         assert same("list_proposals", limit=50)["proposals"] == waiting
         assert other.found("sessions Redis")[0] == "D-20260801-003"
         assert other("scan")["checks"]["decisions"] == counted
+        for store in (same, other):
+            store("governance", approval="client")
         _write_at_once(same, other)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from clew.app import Clew
 from clew.memory.files import sidecar_lock
+from clew.memory.files.markdown import parse_file
 from tests.contract.mind_mem import make_workspace
 from tests.memory.conftest import Memory
 
@@ -79,6 +80,47 @@ def test_a_number_that_mind_mem_gave_to_its_signal_is_not_given_again(theirs: Me
     text = theirs.read(SIGNALS)
     assert made in text
     assert [said in text for said in ("Okapi jobs run hourly", "Quokka jobs run daily")] == [True, True]
+
+
+def capture_in_version_1(root: Path, said: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """The same in version 1, which knows one lock only, and adds at the end."""
+    file = root / SIGNALS
+    with locked(root / LOCKS[1]):
+        known = re.findall(r"\[SIG-20231114-(\d{3})\]", file.read_text())
+        meanwhile()
+        with file.open("a") as end:
+            end.write(SIGNAL.format(number=max(map(int, known), default=0) + 1, said=said))
+
+
+def test_a_number_that_version_1_gave_to_its_signal_is_not_given_again(theirs: Memory) -> None:
+    theirs("scan")
+    with ThreadPoolExecutor() as pool:
+        ours: list[Future[dict[str, Any]]] = []
+
+        def propose() -> None:
+            ours.append(pool.submit(theirs.propose, "Okapi jobs run hourly"))
+            wait(ours, timeout=0.3)  # it does not end before the lock is given back
+
+        capture_in_version_1(theirs.root, "Quokka jobs run daily", propose)
+        made = ours[0].result()["signal_id"]
+    theirs("scan")
+    signals = {part.id: part.text for part in parse_file(theirs.read(SIGNALS)).parts}
+    assert "Okapi" in signals[made]
+    assert sum("Quokka" in text for text in signals.values()) == 1
+    assert theirs("scan")["checks"]["duplicate_ids"] == 0
+
+
+def test_no_signal_is_lost_when_version_1_makes_them_at_once(theirs: Memory) -> None:
+    theirs("scan")
+    with ThreadPoolExecutor() as pool:
+        other = [pool.submit(capture_in_version_1, theirs.root, f"Original {number} of them") for number in range(8)]
+        made = [theirs.propose(f"Clew job {number} runs on rack{number}")["signal_id"] for number in range(8)]
+        for captured in other:
+            captured.result()
+    theirs("scan")
+    signals = {part.id: part.text for part in parse_file(theirs.read(SIGNALS)).parts}
+    assert [f"Clew job {number} " in signals[id] for number, id in enumerate(made)] == [True] * 8
+    assert sum("Original" in text for text in signals.values()) == 8
 
 
 def test_no_signal_is_lost_when_both_make_them_at_once(theirs: Memory) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ class MindMem:
         self.root = root
 
     def __call__(self, name: str, /, **arguments: Any) -> Any:
+        if name == "governance":
+            return self.wire.decide(name, **arguments)
         return json.loads(self.wire.send(name, arguments).text)
 
     def found(self, query: str, **more: Any) -> list[str]:
@@ -56,6 +59,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindMem]:
         found.add("decisions/DECISIONS_ARCHIVE.md", decision("D-20200101-001", "Heron queues were used"))
         found.add("mind/recall.mind", "[fields]\nStatement = 3\n[retrieval]\nwide_k = 200\n")
         found.add("mind/own.mind", "[alpha]\nx = 1\n")
+        found("governance", approval="client")
         yield found
 
 
@@ -123,7 +127,7 @@ def test_a_fact_has_its_speaker_and_its_turn(client: MindMem) -> None:
     assert hit["excerpt"] == "The quokka sleeps"
 
 
-def test_kernels_are_read_as_written_and_each_has_a_file(client: MindMem) -> None:
+def test_kernels_are_read_as_written_and_no_others_are_laid_down(client: MindMem) -> None:
     shown = client("get_mind_kernel", name="recall")
     assert shown["config"] == {"fields": {"Statement": "3"}, "retrieval": {"wide_k": "200"}}
     assert shown["unused"] == ["retrieval.wide_k"]
@@ -131,7 +135,9 @@ def test_kernels_are_read_as_written_and_each_has_a_file(client: MindMem) -> Non
     client("propose_update", block_type="task", statement="Tune the kernels")
     listed = {kernel["name"]: kernel for kernel in client("list_mind_kernels")}
     assert listed.keys() == {*DEFAULTS, "own"}
-    assert all(Path(kernel["path"]).is_file() and "exists" not in kernel for kernel in listed.values())
+    written = {name for name, kernel in listed.items() if Path(kernel["path"]).is_file()}
+    assert written == {"own", "recall"}, "beside others Mind-Mem would rank otherwise"
+    assert {name for name, kernel in listed.items() if kernel.get("exists") is False} == listed.keys() - written
 
 
 def test_one_entry_stands_for_one_pair_however_it_was_written(client: MindMem) -> None:
@@ -248,3 +254,41 @@ def test_similar_blocks_are_found_by_what_they_say_too(client: MindMem) -> None:
     assert found["method"] == "content and co-occurrence"
     unknown = client("find_similar", block_id="D-20990101-001")
     assert (unknown["code"], unknown["block_id"]) == ("UNKNOWN_ID", "D-20990101-001")
+
+
+def test_half_an_id_finds_the_blocks_of_that_day_first(client: MindMem) -> None:
+    found = client.found("D-20260801")
+    assert found[:3] == ["D-20260801-001", "D-20260801-002", "D-20260801-003"]
+
+
+def test_a_receipt_never_takes_a_folder_that_is_there(client: MindMem) -> None:
+    """Mind-Mem may have applied something in the same second, and puts its receipt into the folder of that second."""
+    applied = client.root / "intelligence/applied"
+    known = {path.name for path in applied.iterdir()}
+    taken = {(datetime.now(UTC) + timedelta(seconds=ahead)).strftime("%Y%m%d-%H%M%S") for ahead in range(60)} - known
+    for name in taken:
+        (applied / name).mkdir(parents=True)
+    staged = client("propose_update", block_type="decision", statement="Receipts keep their folders")
+    client.wire.decide("approve_apply", proposal_id=staged["proposal_id"], dry_run=False)
+    (made,) = {path.parent.name for path in applied.glob("*/APPLY_RECEIPT.md")} - known
+    assert made not in taken
+    for name in taken:
+        (applied / name).rmdir()
+
+
+def test_a_rollback_takes_the_reason_that_version_5_asks_for(client: MindMem) -> None:
+    failed = client("rollback_proposal", receipt_ts="20200101-000000", reason="measured again")
+    assert failed["status"] == "rollback_failed" and "20200101-000000" in failed["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "most"),
+    [("recall", "query", 4_000), ("intent_classify", "query", 4_000), ("propose_update", "statement", 20_000)],
+)
+def test_what_is_longer_than_any_question_or_statement_is_refused(
+    client: MindMem, name: str, field: str, most: int
+) -> None:
+    more = {"block_type": "decision"} if name == "propose_update" else {}
+    refused = client(name, **{field: "word " * (most // 5 + 1)}, **more)
+    assert refused["code"] == "INVALID_INPUT" and str(most) in refused["error"]
+    assert client("recall", query="a\x00b")["code"] == "INVALID_INPUT"

@@ -1,4 +1,4 @@
-"""Every operation, from its own declaration: its example works, and each argument is really taken."""
+"""Every operation, from its own declaration: each argument is really taken (tests/golden calls the examples)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,6 @@ def clew(built: Path, tmp_path: Path) -> Iterator[Clew]:
     clew = lived_in.open(home)
     yield clew
     clew.close()
-
-
-@pytest.mark.parametrize(
-    "entry", [e for e in ENTRIES if e.name not in lived_in.ELSEWHERE], ids=lambda entry: entry.name
-)
-def test_the_example_of_an_operation_works(clew: Clew, entry: OperationEntry) -> None:
-    call = Caller(clew)
-    answer = call.answer(entry.name, **lived_in.prepared(call, entry.name, entry.example))
-    assert answer.ok, answer.envelope["error"]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clew.registry.toolsets import TOOLSETS
+from clew.registry.toolsets import toolset_named
 from clew.settings import load_settings
 
 VARIABLES: tuple[tuple[str, str, str, Any], ...] = (
@@ -62,7 +62,7 @@ def test_defaults_are_those_of_the_seeds_but_for_the_unsafe_ones(tmp_path: Path)
 
 
 def test_servers_are_called_as_their_clients_expect() -> None:
-    names = {name: TOOLSETS[name].server for name in ("branchmind", "thoughtbox", "mind-mem", "agent")}
+    names = {name: toolset_named(name).server for name in ("branchmind", "thoughtbox", "mind-mem", "agent")}
     assert names == {
         "branchmind": "branchmind-rust-mcp",
         "thoughtbox": "thoughtbox-server",

@@ -118,6 +118,43 @@ def test_a_data_directory_of_the_original_is_offered_for_import(tmp_path: Path, 
     assert (theirs / "clew.db").exists() is not beside
 
 
+def test_the_directory_that_the_original_uses_by_default_is_offered_and_read(tmp_path: Path) -> None:
+    """Without a variable Thoughtbox keeps its data in ~/.thoughtbox."""
+    write_original(tmp_path / ".thoughtbox")
+    environ = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "CLEW_HOME": str(tmp_path / "home")}
+    with serving(tmp_path / "home", "thoughtbox", environ=environ) as wire:
+
+        def said(operation: str, /, **args: Any) -> str:
+            heard = wire.send("thoughtbox_gateway", {"operation": operation, "args": args})
+            assert heard.ok, heard.text
+            return heard.text
+
+        assert "import_thoughtbox" in said("get_state") and "import_thoughtbox" in said("list_sessions")
+        found = json.loads(said("import_thoughtbox"))
+        assert (found["path"], found["added"]) == (str(tmp_path / ".thoughtbox"), 1)
+        assert "Old" in said("list_sessions")
+
+
+def test_the_knowledge_graph_comes_from_the_default_directory_too(tmp_path: Path) -> None:
+    """The original writes it there also where THOUGHTBOX_DATA_DIR names another directory."""
+    write_original(tmp_path / "theirs")
+    graph = tmp_path / ".thoughtbox" / "projects" / "_default" / "memory" / "graph.jsonl"
+    graph.parent.mkdir(parents=True)
+    entity = {"type": "entity", "id": "e1", "name": "Locks", "entityType": "Insight", "label": "Locks are short"}
+    graph.write_text(json.dumps(entity) + "\n")
+    environ = {
+        "HOME": str(tmp_path),
+        "USERPROFILE": str(tmp_path),
+        "CLEW_HOME": str(tmp_path / "home"),
+        "THOUGHTBOX_DATA_DIR": str(tmp_path / "theirs"),
+    }
+    with serving(tmp_path / "home", "thoughtbox", environ=environ) as wire:
+        heard = wire.send("thoughtbox_gateway", {"operation": "import_thoughtbox"})
+        found = json.loads(heard.text)
+        assert heard.ok and found["added"] == 1
+        assert [item["place"] for item in found["patterns"]] == [str(graph)]
+
+
 def test_the_shell_reads_the_directory_that_the_variable_names(tmp_path: Path) -> None:
     write_original(tmp_path / "theirs")
     environ = {"THOUGHTBOX_DATA_DIR": str(tmp_path / "theirs"), "CLEW_HOME": str(tmp_path / "home")}

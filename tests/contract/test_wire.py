@@ -19,7 +19,7 @@ from mcp_types import (
     TextContent,
 )
 
-from clew.registry.toolsets import MIND_MEM_TOOLS
+from clew.contracts.mind_mem import TOOLS
 from tests.contract.mind_mem import DECISIONS, STATE, TASKS, decision, issues, make_workspace
 from tests.contract.wire import Wire, serving
 
@@ -44,6 +44,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mind_mem(tmp_path_factory: pytest.TempPathFactory, theirs: Path) -> Iterator[Wire]:
     """Started in that workspace, as a client of Mind-Mem starts its server."""
     with serving(tmp_path_factory.mktemp("home"), "mind-mem", here=theirs) as wire:
+        wire.decide("governance", approval="client")
         yield wire
 
 
@@ -131,8 +132,9 @@ def test_a_configuration_of_branchmind_starts_with_only_its_command_changed(tmp_
 
 def test_mind_mem_is_found_under_its_name_with_its_sixteen(mind_mem: Wire) -> None:
     assert mind_mem.server_name() == "mind-mem"
-    assert [tool.name for tool in mind_mem.tools().tools] == list(MIND_MEM_TOOLS)
+    assert [tool.name for tool in mind_mem.tools().tools] == list(TOOLS)
     assert len(mind_mem.resources()) > 0 and all(uri.startswith("mind-mem://") for uri in mind_mem.resources())
+    assert mind_mem.prompts() == [], "they would speak of tools that are not listed"
 
 
 def test_a_workspace_of_mind_mem_is_used_and_handed_back(mind_mem: Wire, theirs: Path) -> None:

@@ -20,6 +20,7 @@ from mcp_types import ListToolsResult, ResourceLink, TextContent, TextResourceCo
 from clew.app import Clew
 from clew.registry.connection import Connection
 from tests.faces.mcp.process import ROOT, environment
+from tests.people import decide_beside
 
 PATIENCE = 180
 """Seconds that one call may take on a busy machine."""
@@ -64,10 +65,16 @@ class Here:
 class Wire:
     """Speaks to a server on its standard input and output."""
 
-    def __init__(self, portal: BlockingPortal, client: Client, home: Path) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, home: Path, environ: dict[str, str], here: Path) -> None:
         self.portal = portal
         self.client = client
         self.home = home
+        self.environ = environ
+        self.here = here
+
+    def decide(self, name: str, /, **arguments: Any) -> Any:
+        """What a person does beside the client."""
+        return decide_beside(self.environ, self.here, name, **arguments)
 
     def send(self, name: str, arguments: dict[str, Any]) -> Heard:
         result = self.portal.call(self.client.call_tool, name, arguments)
@@ -87,6 +94,9 @@ class Wire:
     def resources(self) -> list[str]:
         return [str(item.uri) for item in self.portal.call(self.client.list_resources).resources]
 
+    def prompts(self) -> list[str]:
+        return [item.name for item in self.portal.call(self.client.list_prompts).prompts]
+
     def server_name(self) -> str:
         told = self.client.session.initialize_result
         assert told is not None
@@ -104,12 +114,10 @@ def serving(
 ) -> Iterator[Wire]:
     """A server as a client's configuration starts it, and a session with it; `more` goes to the client."""
     known = {"CLEW_EMBEDDING_MODEL": "none", "CLEW_WORKSPACE_LOCK": "false", **environ}
+    env, place = environment(home, **known), here or ROOT
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "clew", "serve", "--toolset", toolset, *words],
-        env=environment(home, **known),
-        cwd=here or ROOT,
+        command=sys.executable, args=["-m", "clew", "serve", "--toolset", toolset, *words], env=env, cwd=place
     )
     client = Client(server, mode="legacy", read_timeout_seconds=PATIENCE, **more)
     with start_blocking_portal("asyncio") as portal, portal.wrap_async_context_manager(client):
-        yield Wire(portal, client, home)
+        yield Wire(portal, client, home, {**env, "CLEW_TOOLSET": toolset}, place)

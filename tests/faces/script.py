@@ -17,7 +17,17 @@ from tests.faces.mcp.process import environment
 from tests.waiting import PATIENCE
 
 Script = list[tuple[str, dict[str, Any]]]
-VARYING = {"ts", "ts_ms", "last_ts_ms", "created_at_ms", "updated_at_ms", "out_file", "used_chars", "bytes"}
+VARYING = {
+    "ts",
+    "ts_ms",
+    "last_ts_ms",
+    "from_ts_ms",
+    "created_at_ms",
+    "updated_at_ms",
+    "out_file",
+    "used_chars",
+    "bytes",
+}
 OPENING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from clew.app import Clew
-from clew.ledger.gateway import served, wire_name
+from clew.contracts.thoughtbox.gateway import served, wire_name
 from clew.registry.catalogue import OperationEntry
 from clew.registry.lookup import find_operation
 from tests.contract import lived_in
@@ -125,7 +125,6 @@ def test_all_of_them_at_once_are_left_out(lived: Clew, entry: OperationEntry, bl
 def test_what_is_needed_is_not_left_out(lived: Clew) -> None:
     client = Client(lived, "needed")
     for operation, args in (
-        ("session.search", {"query": ""}),
         ("session.get", {"sessionId": ""}),
         ("thought", {"thought": "x", "nextThoughtNeeded": ""}),
         ("session.list", {"agentName": ""}),

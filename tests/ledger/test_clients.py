@@ -71,7 +71,8 @@ async def test_the_seeds_resources_and_templates_are_listed_and_read(
         assert templates >= TEMPLATES
         for uri in sorted(LISTED):
             assert len(await text_at(client, uri)) > 100
-        assert (await text_at(client, "thoughtbox://mental-models/debugging/five-whys")).startswith("# Five Whys")
+        model = await text_at(client, "thoughtbox://mental-models/debugging/five-whys")
+        assert model.startswith("---\n") and "\n# Five Whys" in model
         revised = json.loads(await text_at(client, f"thoughtbox://revisions/{session}/2"))
         assert [item["thoughtNumber"] for item in revised["thoughts"]] == [3]
         by_type = json.loads(await text_at(client, f"thoughtbox://thoughts/{session}/H"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.ledger.gateway import served, wire_name
+from clew.contracts.thoughtbox.gateway import served, wire_name
 from clew.registry.catalogue import OperationEntry, catalogue
 from tests.ledger.conftest import Thinker
 

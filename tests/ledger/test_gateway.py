@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from clew.app import Clew
-from clew.ledger.gateway import SEED_CODES, served
+from clew.contracts.thoughtbox.gateway import SEED_CODES, served
 from clew.registry.catalogue import catalogue
 from tests.ledger.conftest import Thinker
 from tests.suggestions import run_suggestions

@@ -100,7 +100,7 @@ def test_users_may_add_and_replace_models(clew: Clew, call: Caller) -> None:
 def test_models_are_resources_with_completions(clew: Clew) -> None:
     session = Connection()
     text = clew.dispatcher.read_resource("thoughtbox://mental-models/debugging/five-whys", session).text
-    assert text.startswith("# Five Whys")
+    assert text.split("---\n\n")[1].startswith("# Five Whys")
     assert "five-whys" in clew.dispatcher.read_resource("thoughtbox://mental-models", session).text
     uri = "thoughtbox://mental-models/{tag}/{model}"
     assert clew.dispatcher.complete("resource", uri, "model", "f", session) == ["five-whys", "fermi-estimation"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.ledger.gateway import OPERATIONS, served, wire_name
+from clew.contracts.thoughtbox.gateway import OPERATIONS, served, wire_name
 from clew.registry.catalogue import OperationEntry
 from clew.registry.connection import Connection
 from tests.contract import lived_in

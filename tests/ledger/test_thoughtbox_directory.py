@@ -159,6 +159,15 @@ def test_links_that_lead_out_are_not_followed(local: Thinker, folder: Path, tmp_
     assert report["sessions"] == sample.SESSIONS
 
 
+@pytest.mark.parametrize("named", ["looped", "/proc", "/dev"])
+def test_a_place_that_is_no_directory_of_thoughtbox_is_no_error_of_ours(
+    local: Thinker, tmp_path: Path, named: str
+) -> None:
+    (tmp_path / "looped").symlink_to(tmp_path / "looped")
+    answer = local.answer("import_thoughtbox", path=str(tmp_path / named))
+    assert answer.ok or answer.envelope["error"]["code"] == "NOT_FOUND"
+
+
 def test_a_caller_over_mcp_is_confined_to_the_data_directory(clew: Clew, folder: Path, tmp_path: Path) -> None:
     remote = Thinker(clew)
     assert remote.error("import_thoughtbox", path=str(folder))["code"] == "INVALID_INPUT"

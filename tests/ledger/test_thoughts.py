@@ -178,7 +178,7 @@ def test_reads_choose_by_number_branch_range_and_end(thinker: Thinker) -> None:
     def texts(**choice: Any) -> list[str]:
         return [item["thought"] for item in thinker("read_thoughts", **choice)["thoughts"]]
 
-    assert texts() == ["m4", "m5", "m6", "m7", "b3"]
+    assert texts() == ["m3", "m4", "m5", "m6", "m7"]
     assert texts(thoughtNumber=3) == ["m3"]
     assert texts(thoughtNumber=3, branchId="alt") == ["b3"]
     assert texts(branchId="alt") == ["b3"]

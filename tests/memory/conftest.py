@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
+from clew.memory.contradictions.worker import Comparer
 from clew.memory.files import hand_edits as edits
+from clew.memory.files import repair
 from clew.registry.context import Context
 from tests.conftest import Caller
+from tests.waiting import until
 
 
 class Memory(Caller):
@@ -40,14 +43,25 @@ class Memory(Caller):
         with self.context().reading() as ctx:
             return edits.rendered(ctx, path)
 
+    def compared(self) -> None:
+        """Wait until nothing waits to be compared with its neighbours."""
+
+        def is_done() -> bool:
+            with self.context().reading() as ctx:
+                return ctx.tx.value("SELECT 1 FROM judgement_queue LIMIT 1") is None
+
+        until(is_done)
+        with self.clew.database.resources.of(Comparer).working:
+            pass  # and until its files are written
+
     def agree(self) -> None:
         """Every file of blocks is byte for byte what the store would print."""
+        self.compared()
         with self.context().reading() as ctx:
-            rows = ctx.tx.all("SELECT path, bytes, lines FROM block_file WHERE workspace = 'ws' ORDER BY path")
-            for row in rows:
+            assert repair.disagreements(ctx) == []
+            for row in ctx.tx.all("SELECT path FROM block_file WHERE workspace = 'ws' ORDER BY path"):
                 text = edits.rendered(ctx, row["path"])
                 assert self.read(row["path"]) == text, row["path"]
-                assert (row["bytes"], row["lines"]) == (len(text.encode()), text.count("\n")), row["path"]
 
     def propose(self, statement: str, **arguments: Any) -> dict[str, Any]:
         return self("propose_update", **{"block_type": "decision", "statement": statement, **arguments})

@@ -13,14 +13,15 @@ from tests.memory.conftest import Memory
 
 @pytest.fixture
 def packed(memory: Memory) -> Path:
-    memory.session.local = True
+    memory.session.local = memory.person.local = True
     return memory.root.parent / "memory.tar.gz"
 
 
 def elsewhere(memory: Memory, name: str) -> Memory:
     """The same Clew, looking at another workspace."""
     other = Memory(memory.clew, memory.root)
-    other.session.local, other.session.workspace_override = True, name
+    other.session.local = other.person.local = True
+    other.session.workspace_override = other.person.workspace_override = name
     return other
 
 
@@ -57,6 +58,11 @@ def test_what_is_there_stays_unless_forced_and_what_was_rejected_stays_away(memo
     memory.edit("decisions/DECISIONS.md", memory.read("decisions/DECISIONS.md").replace("Use Redis", "Use Valkey"))
     assert block in {item["block_id"] for item in memory("import_memory", path=str(packed))["skipped"]}
     assert memory("open", id=block)["summary"] == "Use Valkey"
+    for force in (False, True):
+        refused_call = memory.clew.dispatcher.call(
+            "import_memory", {"path": str(packed), "force": force}, memory.session
+        )
+        assert refused_call.envelope["error"]["details"]["rule"] == "person"
     memory("import_memory", path=str(packed), force=True)
     assert memory("open", id=block)["summary"] == "Use Redis"
     memory.agree()

@@ -93,3 +93,29 @@ def test_open_and_block_history_tell_the_same_of_each_version(memory: Memory) ->
         opened["block"]["line"],
         opened["block"]["text"],
     )
+
+
+def test_a_page_behind_a_place_misses_and_repeats_nothing_while_blocks_are_added(memory: Memory) -> None:
+    known = [memory.decide(f"Use component {number}")[0] for number in range(5)]
+    first = memory("list_blocks", limit=2)
+    memory.decide("Use one more")
+    rest = memory("list_blocks", limit=10, after=first["next_after"])
+    assert rest["next_after"] is None
+    assert [block["block_id"] for block in first["blocks"] + rest["blocks"]] == known[::-1]
+    assert memory.error("list_blocks", after="somewhere")["code"] == "INVALID_INPUT"
+
+
+def test_a_list_that_is_cut_leads_on_from_what_it_shows(memory: Memory) -> None:
+    known = [memory.decide(f"Use component {number} for {'everything ' * 10}")[0] for number in range(5)]
+    cut = memory("list_blocks", max_chars=1_500)
+    shown = [block["block_id"] for block in cut["blocks"]]
+    assert 0 < len(shown) < len(known)
+    rest = memory("list_blocks", after=cut["next_after"])
+    assert shown + [block["block_id"] for block in rest["blocks"]] == known[::-1]
+
+
+def test_words_are_found_in_whatever_case_and_alphabet(memory: Memory) -> None:
+    street, _ = memory.decide("Die STRASSE nach Äußerstes 100%_fertig")
+    for words in ("strasse", "Äußerstes", "äußerstes", "100%_fertig"):
+        assert ids(memory, words=words) == [street], words
+    assert ids(memory, words="100x_fertig") == []

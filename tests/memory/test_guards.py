@@ -9,7 +9,7 @@ import pytest
 
 from clew.errors import ClewError
 from clew.memory.guards.approval import objections
-from clew.memory.guards.check import Check, Deed, command_matches, path_matches, read_check, text_contains
+from clew.memory.guards.check import Check, GuardedAction, command_matches, path_matches, read_check, text_contains
 from clew.memory.guards.shell import simple_commands
 from clew.registry.connection import Connection
 from tests.conftest import Caller
@@ -69,24 +69,24 @@ def test_files_that_a_command_writes_are_guarded_too() -> None:
         "cp x db/1.sql",
         "git rm db/1.sql",
     ):
-        assert check.fires(Deed(command=line)), line
+        assert check.fires(GuardedAction(command=line)), line
     reading = ("cat db/1.sql", "cp db/1.sql /tmp", "grep x db/1.sql > out", "cd docs && rm 1.sql", "psql < db/1.sql")
     for line in reading:
-        assert not check.fires(Deed(command=line)), line
-    assert check.fires(Deed(command="rm 1.sql", folder="db"))
+        assert not check.fires(GuardedAction(command=line)), line
+    assert check.fires(GuardedAction(command="rm 1.sql", folder="db"))
 
 
 def test_what_must_and_must_not_stand_there() -> None:
     installs = Check(commands=("pip install",), must=("-c constraints.txt",))
-    assert installs.fires(Deed(command="pip install x"))
-    assert not installs.fires(Deed(command="pip install -c constraints.txt x"))
+    assert installs.fires(GuardedAction(command="pip install x"))
+    assert not installs.fires(GuardedAction(command="pip install -c constraints.txt x"))
     prints = Check(paths=("src/**/*.py",), must_not=("print(",))
-    assert prints.fires(Deed(paths=("src/a.py",), text="print(1)"))
-    assert not prints.fires(Deed(paths=("src/a.py",), text="log(1)"))
-    assert not prints.fires(Deed(paths=("src/a.py",), text="print(2)", before="print(1)"))
+    assert prints.fires(GuardedAction(paths=("src/a.py",), text="print(1)"))
+    assert not prints.fires(GuardedAction(paths=("src/a.py",), text="log(1)"))
+    assert not prints.fires(GuardedAction(paths=("src/a.py",), text="print(2)", before="print(1)"))
     header = Check(paths=("src/**",), must=("Copyright",))
-    assert header.fires(Deed(paths=("src/a.py",), text="x = 1", whole=True))
-    assert not header.fires(Deed(paths=("src/a.py",), text="x = 1"))
+    assert header.fires(GuardedAction(paths=("src/a.py",), text="x = 1", whole=True))
+    assert not header.fires(GuardedAction(paths=("src/a.py",), text="x = 1"))
 
 
 def test_no_pattern_and_no_line_takes_long() -> None:
@@ -117,18 +117,18 @@ def test_a_check_that_says_nothing_is_refused(given: dict[str, Any]) -> None:
     assert refused.value.code == "INVALID_INPUT" and refused.value.recovery
 
 
-FORCE = Deed(command="git push --force")
+FORCE = GuardedAction(command="git push --force")
 
 
 def person(call: Caller) -> Caller:
     at_shell = Caller(call.clew)
-    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True)
+    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True, person="@ines")
     return at_shell
 
 
-def says(call: Caller, deed: Deed = FORCE) -> list[tuple[str, str]]:
+def says(call: Caller, action: GuardedAction = FORCE) -> list[tuple[str, str]]:
     with call.clew.dispatcher._context(call.session).reading() as ctx:
-        return [(item.id, item.response) for item in objections(ctx, deed)]
+        return [(item.id, item.response) for item in objections(ctx, action)]
 
 
 @pytest.fixture
@@ -153,23 +153,27 @@ def test_nothing_fires_without_a_persons_approval(call: Caller, rule: str) -> No
     shown = person(call)("guard_approve", id=rule)
     assert shown["state"] == "guards"
     assert says(call) == [(rule, "deny")]
-    assert says(call, Deed(command="git push --force-with-lease")) == []
+    assert says(call, GuardedAction(command="git push --force-with-lease")) == []
 
 
 def test_the_approved_check_fires_whatever_is_written_later(call: Caller, rule: str) -> None:
     person(call)("guard_approve", id=rule)
     call("guard_propose", id=rule, commands=["make nothing"], action="inform")
     assert says(call) == [(rule, "deny")]
-    assert says(call, Deed(command="make nothing")) == []
+    assert says(call, GuardedAction(command="make nothing")) == []
     assert call("guards")["guards"][0]["state"] == "guards, changed since"
     person(call)("guard_approve", id=rule)
     assert says(call) == []
-    assert says(call, Deed(command="make nothing")) == [(rule, "inform")]
+    assert says(call, GuardedAction(command="make nothing")) == [(rule, "inform")]
 
 
-def test_only_rules_that_hold_guard(call: Caller, rule: str) -> None:
+def test_an_approved_check_outlives_its_rule_until_a_person_revokes_it(call: Caller, rule: str) -> None:
+    """Agents withdraw rules, and edit the files that they stand in."""
     person(call)("guard_approve", id=rule)
-    call("retract", id=rule, why="we rebase now")
+    person(call)("retract", id=rule, why="we rebase now")
+    assert says(call) == [(rule, "deny")]
+    assert call("guards")["guards"][0]["state"] == "guards, rule withdrawn"
+    person(call)("guard_revoke", id=rule)
     assert says(call) == []
 
 
@@ -192,7 +196,7 @@ def test_a_check_is_written_in_fields_that_a_person_edits(memory: Memory) -> Non
     assert "GuardCommands: git push * --force" in text and "GuardAction: deny" in text
     memory.edit("knowledge/RULES.md", text.replace("git push * --force", "git push * -f").replace("deny", "ask"))
     person(memory)("guard_approve", id=rule)
-    assert says(memory, Deed(command="git push -f")) == [(rule, "ask")]
+    assert says(memory, GuardedAction(command="git push -f")) == [(rule, "ask")]
     assert says(memory) == []
 
 

@@ -28,6 +28,19 @@ def check_lines(memory: Memory) -> None:
                 assert memory.read(file).split("\n")[line - 1].strip() == f"[{id}]"
 
 
+def test_a_block_that_was_cut_out_and_put_back_by_hand_is_there_again(memory: Memory) -> None:
+    block, _ = memory.decide("Use Redis")
+    whole = memory.read(DECISIONS)
+    memory.decide("Use Postgres")
+    both = memory.read(DECISIONS)
+    memory.edit(DECISIONS, whole.partition("[D-")[0])
+    assert shown(memory) == {}
+    memory.edit(DECISIONS, both)
+    assert shown(memory)[block]["Statement"] == "Use Redis"
+    assert len(shown(memory)) == 2
+    memory.agree()
+
+
 def test_an_edit_is_a_new_version_and_the_old_one_stays(memory: Memory) -> None:
     block, _ = memory.decide("Use Redis")
     memory.edit(DECISIONS, memory.read(DECISIONS).replace("Use Redis", "Use Valkey"))
@@ -138,6 +151,7 @@ def test_files_that_are_not_text_are_left_alone_and_named(memory: Memory) -> Non
 
 
 def test_a_directory_that_cannot_be_written_does_not_undo_the_commit(memory: Memory) -> None:
+    memory.decide("Use Kafka")
     proposed = memory.propose("Use Redis")
     (memory.root / DECISIONS).unlink()
     (memory.root / DECISIONS).mkdir()
@@ -163,15 +177,22 @@ def test_an_existing_workspace_is_taken_over_as_it_is(memory: Memory) -> None:
     check_lines(memory)
 
 
-def test_files_that_only_others_fill_are_kept_and_empty_at_first(memory: Memory) -> None:
+def test_files_that_only_others_fill_are_kept_and_not_made(memory: Memory) -> None:
     impact = "intelligence/IMPACT.md"
     block, _ = memory.decide("Use Redis")
-    assert "\n[" not in memory.read(impact)
+    assert impact not in memory.files()
     memory.edit(impact, f"# Impact\n\n[I-20260213-001]\nDecision: {block}\n")
     memory("scan")
     assert memory("open", id="I-20260213-001")["block"]["file"] == impact
     memory.decide("Use Kafka")
     assert memory.read(impact).endswith(f"[I-20260213-001]\nDecision: {block}\n")
+
+
+def test_the_first_record_makes_one_file_and_three_of_ours(memory: Memory) -> None:
+    memory("remember", text="Herons are counted in May", kind="fact")
+    assert list(memory.files()) == ["knowledge/FACTS.md"]
+    made = {path.name for path in (memory.root / ".clew").rglob("*") if path.is_file()}
+    assert made == {".gitignore", "lock", "state.json"}
 
 
 def test_a_save_within_the_clocks_grain_is_noticed(memory: Memory) -> None:

@@ -82,6 +82,7 @@ def test_links_are_neither_read_nor_written_through(memory: Memory) -> None:
 
 def test_a_linked_folder_is_left_alone(memory: Memory) -> None:
     memory.decide("Use the abacus")
+    memory.edit("entities/people.md", "[PER-ada]\nName: Ada\n")
     other = memory.root.parent / "other"
     shutil.move(memory.root / "entities", other)
     before = {path.name: path.read_bytes() for path in other.iterdir()}
@@ -117,13 +118,14 @@ def test_a_file_that_may_not_be_read_is_named_and_the_rest_works(memory: Memory)
 
 
 def test_a_private_file_stays_private_when_it_is_written(memory: Memory) -> None:
-    """So do the copies that are kept of it."""
+    """So do the copies that are kept of it where Mind-Mem works in the folder too."""
     memory.decide("Use the abacus")
+    (memory.root / ".mind-mem").mkdir()
     (memory.root / DECISIONS).chmod(0o600)
     _, ts = memory.decide("Use the slide rule")
     assert "slide rule" in memory.read(DECISIONS)
-    kept = [DECISIONS, f".clew/base/{DECISIONS}", f"intelligence/applied/{ts}/{DECISIONS}"]
-    assert [stat.S_IMODE((memory.root / path).stat().st_mode) & 0o077 for path in kept] == [0, 0, 0]
+    kept = [DECISIONS, f"intelligence/applied/{ts}/{DECISIONS}"]
+    assert [stat.S_IMODE((memory.root / path).stat().st_mode) & 0o077 for path in kept] == [0, 0]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everything")
@@ -181,3 +183,72 @@ def test_a_file_of_ten_megabytes_is_read_and_changed_in_place(memory: Memory) ->
     memory.edit(MORE, text)
     change(memory, "Use two abacuses")
     assert memory.read(MORE) == text.replace("Use the abacus", "Use two abacuses")
+
+
+ILL_NAMED = {
+    "latin-1": (b"caf\xe9.md", "caf\\xe9.md", "UTF-8"),
+    "newline": (b"two\nlines.md", "two\\nlines.md", "cannot be shown"),
+    "folder": (b"f\xf6lder", "f\\xf6lder", "UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("name", "shown", "said"), ILL_NAMED.values(), ids=ILL_NAMED)
+def test_a_name_that_cannot_be_stored_is_passed_over_and_named(
+    memory: Memory, name: bytes, shown: str, said: str
+) -> None:
+    block, _ = memory.decide("Use the abacus")
+    place = os.fsencode(memory.root / "decisions") + b"/" + name
+    if name.endswith(b".md"):
+        with open(place, "w") as handle:  # noqa: PTH123  (a Path of bytes is none)
+            handle.write(BLOCK)
+    else:
+        os.mkdir(place)  # noqa: PTH102
+    warnings = memory.answer("list_proposals").envelope["warnings"]
+    assert [(item["code"], shown in item["message"]) for item in warnings] == [("FILE_UNREADABLE", True)]
+    ((file, _, message),) = found(memory, "unreadable")
+    assert (file, said in message) == (f"decisions/{shown}", True)
+    assert list(statements(memory)) == [block]
+    memory("resume")
+    second, _ = memory.decide("Use the slide rule")
+    assert second in memory.read(DECISIONS), "what is written goes on too"
+
+
+MERGE = """<<<<<<< HEAD
+Statement: Use the abacus
+=======
+Statement: Use the slide rule
+>>>>>>> theirs
+"""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_a_file_with_the_marks_of_a_merge_is_no_edit(memory: Memory, ends: str) -> None:
+    block, _ = memory.decide("Use the abacus")
+    other, _ = memory.decide("Keep logs for a week")
+    text = memory.read(DECISIONS)
+    marked = text.replace("Statement: Use the abacus\n", MERGE).replace("\n", ends)
+    memory.edit(DECISIONS, marked)
+    line = marked[: marked.index("<<<<<<<")].count("\n") + 1
+    answer = memory.answer("resume")
+    (warning,) = [item for item in answer.envelope["warnings"] if item["code"] == "FILE_UNREADABLE"]
+    assert f"{DECISIONS} line {line}" in warning["message"] and "conflict markers" in warning["message"]
+    assert list(statements(memory)) == [block], "what the store holds stays"
+    assert memory("block_history", block_id=block)["versions_total"] == 1
+    (item,) = memory("inbox_list", kind="file")["items"]
+    assert (item["id"], item["facts"]["line"]) == (DECISIONS, line)
+    (wrong,) = memory("index_stats", check_files=True)["file_disagreements"]
+    assert wrong.startswith(f"{DECISIONS}: line {line}") and "conflict markers" in wrong
+    third, _ = memory.decide("Ship on Mondays")
+    assert memory.read(DECISIONS) == marked, "the file is left alone"
+    memory.edit(DECISIONS, text.replace("Use the abacus", "Use the slide rule"))
+    memory("list_proposals")
+    assert "Ship on Mondays" in memory.read(DECISIONS), "what was decided meanwhile is written now"
+    assert "slide rule" in memory("open", id=block)["block"]["text"]
+    assert memory("inbox_list", kind="file")["items"] == []
+    assert {other, third} <= {item["block_id"] for item in memory("list_blocks", kind="decision")["blocks"]}
+    memory.agree()
+
+
+def test_text_that_looks_like_half_a_merge_is_an_edit(memory: Memory) -> None:
+    memory.edit(MORE, f"{BLOCK}\n=======\n<<<<<<< HEAD\n")
+    assert list(statements(memory)) == ["D-20200101-001"]

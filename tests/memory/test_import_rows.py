@@ -37,14 +37,14 @@ prose [not] here
 """
 ROWS = {
     "block": "id, file, prefix, status, mark, review_by, text, fields, problems, origin",
-    "place": "id, ordinal, at_byte, at_line, bytes, lines, gap, problems",
+    "place": "id, ordinal, at_line, lines, gap, problems",
     "item": "ref, source, kind, doc, event_ts_ms, title, body, tags, status, speaker, review_by, digest",
     "item_terms": "terms",
     "item_link": "relation, target",
 }
 WRITTEN = {
     "block": "bbd8579a5c2a852b",
-    "place": "17a017f2acb6f28d",
+    "place": "e4ebd5d55af6db14",
     "item": "cba1837d78f6ecbc",
     "item_terms": "3c9c68e6f3d15220",
     "item_link": "6c19760e66e03d2e",

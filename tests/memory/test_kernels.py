@@ -20,13 +20,12 @@ def test_the_shipped_kernels_are_listed_and_read_as_strings(memory: Memory) -> N
     assert list(shown["config"]) == next(item["sections"] for item in listed if item["name"] == "recall")
 
 
-def test_a_kernel_says_that_its_file_is_not_written_yet(memory: Memory) -> None:
+def test_a_kernel_says_whether_it_has_a_file(memory: Memory) -> None:
     assert memory("get_mind_kernel", name="recall")["exists"] is False
     memory.propose("Use Redis")
-    memory.edit(RECALL, "")
-    shown = memory("get_mind_kernel", name="recall")
-    assert (memory.root / RECALL).is_file()
-    assert "exists" not in shown
+    assert not (memory.root / RECALL).exists(), "beside it Mind-Mem would read none of its own"
+    memory.edit(RECALL, "[bm25]\nk1 = 1.75\n")
+    assert "exists" not in memory("get_mind_kernel", name="recall")
 
 
 def test_an_edited_kernel_counts_at_the_next_call(memory: Memory) -> None:

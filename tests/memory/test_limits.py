@@ -15,9 +15,9 @@ import pytest
 
 from clew.memory import blocks
 from clew.memory.files import hand_edits as edits
+from clew.memory.files.changed_files import LONGEST_BLOCK
 from clew.memory.files.directory import MOST_BYTES
 from clew.memory.files.markdown import print_block
-from clew.memory.files.sync import LONGEST_BLOCK
 from tests.memory.conftest import Memory
 
 DECISIONS = "decisions/DECISIONS.md"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import orjson
 
+from clew.memory.kinds import preamble
 from tests.memory.conftest import Memory
 
 DECISIONS = "decisions/DECISIONS.md"
@@ -16,7 +17,7 @@ def test_a_proposal_leaves_the_source_of_truth_alone(memory: Memory) -> None:
     assert proposed["status"] == "proposed"
     assert proposed["written"] == 1
     assert proposed["location"] == "intelligence/SIGNALS.md"
-    assert "Use Redis" not in memory.read(DECISIONS)
+    assert DECISIONS not in memory.files()
     signals = memory.read("intelligence/SIGNALS.md")
     assert "Excerpt: Use Redis for session caching" in signals
     assert "Rationale: It survives restarts" in signals
@@ -42,7 +43,7 @@ def test_propose_try_apply_and_roll_back(memory: Memory) -> None:
     memory.agree()
     undone = memory("rollback_proposal", receipt_ts=applied["receipt_ts"])
     assert undone["status"] == "rolled_back"
-    assert memory.read(DECISIONS).encode() == before[DECISIONS]
+    assert memory.read(DECISIONS) == preamble(DECISIONS)
     assert "Status: rolled_back" in memory.read("intelligence/proposed/DECISIONS_PROPOSED.md")
     memory.agree()
 
@@ -123,6 +124,12 @@ def test_a_statement_cannot_smuggle_in_a_block(memory: Memory) -> None:
     assert [item["_id"] for item in shown] == [block]
     assert shown[0]["Statement"] == evil
     memory.agree()
+
+
+def test_decisions_that_were_remembered_are_among_the_active_ones(memory: Memory) -> None:
+    memory("remember", text="Retries wait twice as long each time", kind="decision")
+    shown = orjson.loads(memory.clew.dispatcher.read_resource("mind-mem://decisions", memory.session).text)
+    assert [item["_id"] for item in shown] == ["D-1"]
 
 
 def test_a_duplicate_names_what_it_duplicates(memory: Memory) -> None:

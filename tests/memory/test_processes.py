@@ -15,7 +15,7 @@ from clew.memory import blocks
 from tests.memory.conftest import Memory
 
 WORKER = Path(__file__).with_name("worker.py")
-PROCESSES, EACH = 8, 40
+PROCESSES, EACH = 8, 15
 
 
 def start(memory: Memory, flags: dict[str, Any], count: int, tag: str, what: str) -> subprocess.Popen[str]:
@@ -70,7 +70,7 @@ def test_a_process_killed_inside_an_apply_leaves_all_or_nothing(memory: Memory, 
     applied: set[str] = set()
     undone: set[str] = set()
     proposed: set[str] = set()
-    for turn in range(8):
+    for turn in range(5):
         worker = start(memory, database_flags, 1000, f"t{turn}", "apply")
         go(worker)
         for item in heard(worker, random.randint(1, 12)):

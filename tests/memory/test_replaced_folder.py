@@ -36,6 +36,7 @@ def origins(memory: Memory, id: str) -> list[str]:
 def backup(memory: Memory, tmp_path: Path) -> Path:
     memory("remember", text="Herons are counted in May", kind="lesson")
     memory.decide("Herons fish at dawn")
+    memory("governance", per_day=5)
     shutil.copytree(memory.root, tmp_path / "backup")
     return tmp_path / "backup"
 
@@ -56,7 +57,7 @@ def test_a_backup_that_is_put_back_counts(memory: Memory, backup: Path) -> None:
     after = memory.files()
     assert {path: after[path] for path in before} == before, "a look changes nothing of it"
     assert status(memory, "D-20231114-001") == "active"
-    assert memory("governance")["proposal_budget"]["per_day"] == 6
+    assert memory("governance")["proposal_budget"]["per_day"] == 5
     assert origins(memory, "D-20231114-001") == ["edit", "apply", "apply"]
     assert origins(memory, late) == ["edit", "apply"], "what was acknowledged stays in history"
     assert memory.error("rollback_proposal", receipt_ts=ts)["details"]["rule"] == "later_change"

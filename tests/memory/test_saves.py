@@ -14,7 +14,8 @@ import pytest
 from clew.memory import blocks
 from clew.memory.files import directory as directory_module
 from clew.memory.files import swap as swap_module
-from clew.memory.files.directory import Content, Directory, known
+from clew.memory.files.directory import Directory
+from clew.memory.files.file_state import known
 from clew.memory.files.markdown import parse_file, print_block
 from tests.memory.conftest import Memory
 from tests.memory.test_processes import WORKER, go
@@ -114,14 +115,6 @@ def test_two_saves_around_one_rendering_become_one_plan(memory: Memory, monkeypa
     hold(memory)
 
 
-def test_a_base_that_is_too_short_is_no_obstacle(memory: Memory) -> None:
-    memory.decide("Use Redis")
-    base = memory.root / ".clew/base" / DECISIONS
-    base.write_bytes(base.read_bytes()[:10])
-    memory.decide("Use Kafka")
-    hold(memory)
-
-
 def test_a_crash_after_the_swap_loses_no_save(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.decide("Use Redis")
     path, swap = memory.root / DECISIONS, swap_module.swap
@@ -184,8 +177,8 @@ def test_a_link_that_lies_in_wait_is_not_written_through(tmp_path: Path) -> None
     (folder / "decisions%2FD.md~new").symlink_to(outside)
     directory = Directory(root)
     with directory.locked():
-        written = directory.write("decisions/D.md", Content(b"one"), None)
-        directory.write("decisions/D.md", Content(b"two"), known(written.stamp, 0, 0))
+        written = directory.write("decisions/D.md", b"one", None)
+        directory.write("decisions/D.md", b"two", known(written.stamp, 0, b"one"))
     assert outside.read_bytes() == b"mine"
     assert (root / "decisions/D.md").read_bytes() == b"two"
 

@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import ClewError
 from clew.memory import blocks
-from clew.memory.standing_records import PREFIXES, Kept, Kind, keep
+from clew.memory.durable_records import PREFIXES, Kept, Kind, keep
 from clew.registry.context import Context
 from tests.memory.conftest import Memory
 
@@ -47,12 +47,12 @@ def test_a_record_is_kept_at_once_in_a_file_a_person_can_read(memory: Memory, ki
 
 
 def test_what_was_kept_can_be_rolled_back_and_edited_by_hand(memory: Memory) -> None:
-    first = remember(memory, "rule", "Lines have 120 columns")
-    second = remember(memory, "rule", "Lines have 100 columns", replaces=[first.id])
+    first = remember(memory, "lesson", "Lines have 120 columns")
+    second = remember(memory, "lesson", "Lines have 100 columns", replaces=[first.id])
     assert (second.state, status_of(memory, first.id)) == ("kept", "superseded")
     memory("rollback_proposal", receipt_ts=second.receipt_ts)
     assert (status_of(memory, first.id), status_of(memory, second.id)) == ("active", None)
-    memory.edit("knowledge/RULES.md", memory.read("knowledge/RULES.md").replace("120 columns", "88 columns"))
+    memory.edit("knowledge/LESSONS.md", memory.read("knowledge/LESSONS.md").replace("120 columns", "88 columns"))
     assert memory("block_history", block_id=first.id)["says"] == "Lines have 88 columns"
     memory.agree()
 
@@ -72,21 +72,21 @@ def test_what_contradicts_is_staged_with_the_reason_and_found_as_proposed(memory
     assert memory("list_contradictions")["contradictions"] == 1
 
 
-def test_another_authors_record_is_replaced_only_after_review(memory: Memory) -> None:
+def test_a_preference_is_replaced_only_after_review(memory: Memory) -> None:
     first = remember(memory, "preference", "Answer in German", agent="codex")
     second = remember(memory, "preference", "Answer in short sentences", agent="claude", replaces=[first.id])
     assert (second.state, status_of(memory, first.id)) == ("proposed", "active")
-    assert "codex" in second.reason
+    assert second.reason == f"replaces {first.id}, which is a preference, which belongs to the user"
     memory("approve_apply", proposal_id=second.proposal_id, dry_run=False)
     assert (status_of(memory, first.id), status_of(memory, second.id)) == ("superseded", "active")
 
 
 def test_what_a_person_edited_is_a_persons(memory: Memory) -> None:
-    first = remember(memory, "rule", "Lines have 120 columns")
-    path = "knowledge/RULES.md"
+    first = remember(memory, "lesson", "Lines have 120 columns")
+    path = "knowledge/LESSONS.md"
     memory.edit(path, memory.read(path).replace("Lines have 120 columns", "Lines have 99 columns"))
-    second = remember(memory, "rule", "Lines have 80 columns", replaces=[first.id])
-    assert (second.state, second.reason) == ("proposed", f"replaces {first.id} of a person")
+    second = remember(memory, "lesson", "Lines have 80 columns", replaces=[first.id])
+    assert (second.state, second.reason) == ("proposed", f"replaces {first.id}, which is edited by a person")
 
 
 def test_an_invariant_is_not_replaced_without_review(memory: Memory) -> None:
@@ -113,13 +113,15 @@ def test_the_same_again_is_kept_once_and_nearly_the_same_is_told(memory: Memory)
     assert near.written
 
 
-def test_an_agent_does_not_approve_its_own_record_unless_governance_says_so(memory: Memory) -> None:
+def test_an_agent_approves_no_record_and_a_person_does(memory: Memory) -> None:
     memory("governance", review="all")
     kept = remember(memory, "fact", "The build needs Node 22", agent=None)
     assert (kept.state, kept.reason) == ("proposed", "governance review=all: every record is reviewed")
-    refused = memory.error("approve_apply", proposal_id=kept.proposal_id, dry_run=False)
-    assert (refused["code"], refused["details"]["rule"]) == ("NOT_ALLOWED", "own_proposal")
-    memory("governance", self_approval=True)
+    given = {"proposal_id": kept.proposal_id, "dry_run": False}
+    for agent in (None, "bob"):
+        memory.session.agent_id = agent
+        refused = memory.clew.dispatcher.call("approve_apply", given, memory.session).envelope["error"]
+        assert (refused["code"], refused["details"]["rule"]) == ("NOT_ALLOWED", "person")
     memory("approve_apply", proposal_id=kept.proposal_id, dry_run=False)
     assert status_of(memory, kept.id) == "active"
 
@@ -150,10 +152,10 @@ def test_ids_are_short_and_never_used_twice(memory: Memory) -> None:
 
 
 def test_a_record_that_no_record_replaces_is_refused(memory: Memory) -> None:
-    first = remember(memory, "rule", "Lines have 120 columns")
-    second = remember(memory, "rule", "Lines have 100 columns", replaces=[first.id])
+    first = remember(memory, "lesson", "Lines have 120 columns")
+    second = remember(memory, "lesson", "Lines have 100 columns", replaces=[first.id])
     with pytest.raises(ClewError, match=f"superseded by {second.id}"):
-        remember(memory, "rule", "Lines have 90 columns", replaces=[first.id])
+        remember(memory, "lesson", "Lines have 90 columns", replaces=[first.id])
     with pytest.raises(ClewError, match="must not be empty"):
         remember(memory, "rule", " \n ")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.people import decide_beside
 from tests.waiting import PATIENCE
 
 DECISIONS = "decisions/DECISIONS.md"
@@ -27,6 +28,8 @@ class Client:
         command = [sys.executable, "-m", "clew", "serve", "--toolset", "daily"]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=environ, cwd=home.parent, text=True, **pipes)
+        # The seed's own flow: in its store a client approves, once a person has said so.
+        decide_beside(environ, home.parent, "governance", approval="client")
         self.number = 0
         about = {"name": "seed-client", "version": "1"}
         self.request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=about)

@@ -38,7 +38,6 @@ def test_what_another_store_rolled_back_stays_rolled_back(memory: Memory, other:
 
 
 def test_a_record_that_another_store_rolled_back_goes_back_to_where_it_waited(memory: Memory, other: Memory) -> None:
-    memory("governance", self_approval=True)
     memory("remember", text="Nightly builds are signed", kind="decision")
     opposed = memory("remember", text="Nightly builds are not signed", kind="decision")
     assert opposed["state"] == "proposed"

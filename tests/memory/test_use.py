@@ -86,7 +86,9 @@ def test_prefetch_bounds(memory: Memory) -> None:
         memory.error("prefetch", signals=" , ")["message"] == "No signals provided. Pass comma-separated keywords."
     ), "as the seed has it"
     assert memory("prefetch", signals="zebra")["results"] == []
-    answer = memory.answer("prefetch", signals=[f"word{n}" for n in range(30)])
+    late = ", ".join([*(f"word{n}" for n in range(20)), "Redis"])
+    assert memory("prefetch", signals=late)["results"], "the twenty-first signal counts too"
+    answer = memory.answer("prefetch", signals=",".join(f"word{n}" for n in range(130)))
     assert [warning["code"] for warning in answer.envelope["warnings"]] == ["SIGNALS_LEFT_OUT"]
 
 

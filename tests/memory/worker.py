@@ -19,7 +19,7 @@ def main() -> None:
     clew = open_clew(settings)
 
     def call(name: str, **arguments: Any) -> dict[str, Any]:
-        answer = clew.dispatcher.call(name, arguments, Connection(toolset="full"))
+        answer = clew.dispatcher.call(name, arguments, Connection(toolset="full", person="@ines"))
         if not answer.ok:
             raise SystemExit(json.dumps(answer.envelope["error"]))
         return dict(answer.envelope["result"])

@@ -28,7 +28,7 @@ PATIENCE = 120.0
 UNANSWERED: dict[str, Any] = {"success": False, "error": {"code": "NO_ANSWER", "details": {"outcome": "unknown"}}}
 
 
-class Door(Protocol):
+class Listener(Protocol):
     """A way to call operations; answers with the envelope."""
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]: ...
@@ -81,7 +81,7 @@ class ServedStore:
 
 @dataclass
 class Actor:
-    door: Door
+    door: Listener
     chance: random.Random
     name: str
     numbered: int = 0
@@ -211,7 +211,7 @@ class Actor:
         return hashlib.sha256(canonical(answer).encode()).hexdigest()
 
 
-def prepare(door: Door) -> None:
+def prepare(door: Listener) -> None:
     """The registers and the jobs that are claimed."""
     wanted: list[tuple[str, dict[str, Any]]] = [("tasks_create", {"kind": "plan", "title": "registers"})]
     wanted += [("tasks_create", {"kind": "task", "parent": "PLAN-001", "title": "empty"})] * len(REGISTERS)
@@ -273,7 +273,7 @@ def heard(lines: Iterable[str]) -> list[Op]:
 
 def main() -> None:
     home, url, address, count, seed, name = sys.argv[1:7]
-    door: Door = ServedStore(address) if address else OwnStore(home, url)
+    door: Listener = ServedStore(address) if address else OwnStore(home, url)
     actor = Actor(door, random.Random(seed), name)
     for _ in actor.operations(int(count)):
         pass

@@ -1,6 +1,7 @@
 """The built wheel in an empty home, as a newcomer has it: connected, used, started by a client's entry, taken back."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,8 @@ def hooks_name_the_installed_launcher_which_ends_with_0(newcomer: Newcomer) -> N
     ours = [hooks[entry.name][-1]["hooks"][0]["command"] for entry in entries_of("claude")]
     launcher = newcomer.clew.with_name("clew-hook")
     assert launcher.is_file()
-    assert all(command.startswith(str(launcher)) for command in ours)
+    # Before it stand the settings of this environment that a client would not find, such as a certificate file.
+    assert all(re.fullmatch(rf"(CLEW_\w+=\S+ )*{re.escape(str(launcher))} .+", command) for command in ours), ours
     ran = subprocess.run(
         ours[0], shell=True, input="{}", env=newcomer.environment(), capture_output=True, text=True, timeout=60
     )

@@ -13,11 +13,8 @@ import pytest
 
 from clew.app import Clew
 from clew.recall.filler import BATCH
-from clew.recall.models import installed_model
 from tests.conftest import Caller
 from tests.waiting import PATIENCE
-
-pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
 
 SCRIPT = Path(__file__).with_name("switcher.py")
 NOTES = 3 * BATCH

@@ -49,6 +49,21 @@ def test_types_narrow_it(caller: Caller) -> None:
     assert [event["subject"] for event in found["events"]] == ["side"]
 
 
+def test_one_author_and_one_period_narrow_it(caller: Caller, clock: TickingClock) -> None:
+    write(caller, 1, "claude-code-3")
+    write(caller, 2, "claude-code")
+    write(caller, 1, "claude")
+    since = clock()
+    write(caller, 1, "claude-code-4")
+    assert caller("events_list", by="claude-code", types=["note_committed"])["total"] == 4
+    assert caller("events_list", by="claude-code-3", types=["note_committed"])["total"] == 1
+    assert caller("events_list", by="claude-c")["total"] == 0
+    late = caller("events_list", by="claude-code", since_ms=since)["events"]
+    assert [event["agent"] for event in late] == ["claude-code-4"]
+    page = caller("events_list", by="claude-code", types=["note_committed"], limit=3)
+    assert page["left_out"] == 1
+
+
 def test_several_types_are_merged_by_their_order(caller: Caller) -> None:
     write(caller, 1)
     caller("branch_create", name="one")

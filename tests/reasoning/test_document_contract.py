@@ -208,7 +208,6 @@ ERRORS: list[tuple[str, dict[str, Any], str]] = [
     ("log", {"ref": "nope"}, "UNKNOWN_ID"),
     ("reset", {"ref": "99999"}, "UNKNOWN_ID"),
     ("tag_create", {"name": "before-rewrite"}, "CONFLICT"),
-    ("tag_delete", {"name": "nope"}, "UNKNOWN_ID"),
     ("trace_step", {"step": "s", "target": "TASK-001", "ref": "main"}, "INVALID_INPUT"),
     ("trace_hydrate", {"ref": "nope"}, "UNKNOWN_ID"),
     ("transcripts_open", {"ref": {"path": "../x.jsonl", "line": 1}}, "INVALID_INPUT"),

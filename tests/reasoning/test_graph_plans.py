@@ -37,9 +37,9 @@ class Recorder:
         self.reads.append((sql, params))
         return self._tx.all(sql, *params)
 
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> Any:
+    def batch(self, sql: str, rows: Sequence[Sequence[Any]]) -> Any:
         self.reads += [(sql, tuple(params)) for params in rows]
-        return self._tx.each(sql, rows)
+        return self._tx.batch(sql, rows)
 
     def one(self, sql: str, *params: Any) -> Any:
         self.reads.append((sql, params))

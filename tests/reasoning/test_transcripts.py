@@ -93,8 +93,8 @@ def test_both_layouts_are_found_newest_file_first(call: Caller, root: Path) -> N
     found = [(hit["ref"]["path"], hit["ref"]["line"], hit["message"]["role"]) for hit in result["hits"]]
     assert found == [(CLAUDE, 2, "user"), (CLAUDE, 3, "assistant"), (CODEX, 2, "user"), (CODEX, 4, "assistant")]
     assert result["hits"][2]["session"] == {"id": "s1", "ts": "2026-11-15T10:00:00Z"}
-    assert result["hits"][0]["project"] == {"id": "/home/me/app", "name": "app", "confidence": "high"}
-    assert result["projects"] == [{"id": "/home/me/app", "name": "app", "confidence": "high", "files": 2, "hits": 4}]
+    assert result["hits"][0]["project"] == {"id": "/home/me/app", "name": "app", "confidence": 95}
+    assert result["projects"] == [{"id": "/home/me/app", "name": "app", "confidence": 95, "files": 2, "hits": 4}]
     assert result["scanned"]["files"] == 2
     assert not result["scanned"]["truncated"]
 
@@ -126,14 +126,14 @@ def test_repeated_messages_are_shown_once_unless_asked_for(call: Caller, tmp_pat
 @pytest.mark.parametrize(
     ("lines", "confidence"),
     [
-        ([codex_meta("/home/me/app")], "high"),
-        ([codex_meta(None, instructions="# AGENTS.md instructions for /home/me/app\nbe brief")], "medium"),
-        ([codex_meta(None), codex("user", "<environment><cwd>/home/me/app/sub</cwd></environment>")], "medium"),
-        ([{"id": "old", "timestamp": "t", "instructions": "<cwd>/home/me/app</cwd>"}], "medium"),
+        ([codex_meta("/home/me/app")], 95),
+        ([codex_meta(None, instructions="# AGENTS.md instructions for /home/me/app\nbe brief")], 60),
+        ([codex_meta(None), codex("user", "<environment><cwd>/home/me/app/sub</cwd></environment>")], 60),
+        ([{"id": "old", "timestamp": "t", "instructions": "<cwd>/home/me/app</cwd>"}], 60),
     ],
 )
 def test_sessions_are_kept_apart_by_where_they_worked(
-    call: Caller, tmp_path: Path, lines: list[Any], confidence: str
+    call: Caller, tmp_path: Path, lines: list[Any], confidence: int
 ) -> None:
     write(tmp_path / "t", "a.jsonl", *lines, codex("user", "words"))
     hits = search(call, tmp_path / "t", "words", cwd_prefix="/home/me/app")["hits"]

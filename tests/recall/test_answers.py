@@ -114,7 +114,7 @@ def test_every_hit_says_who_recorded_it(clew: Clew) -> None:
     answer = clew.dispatcher.call("recall", {"query": "walrus tusks"}, Connection(client="reader"))
     hits = answer.envelope["result"]["results"]
     assert {hit["source"] for hit in hits} >= {"block", "card", "thought", "task"}
-    assert {hit.get("author") for hit in hits if hit["type"] != "step"} == {"codex-1"}
+    assert {hit.get("author") for hit in hits if hit["type"] != "step"} == {"codex"}
 
 
 def test_a_line_names_the_author_and_the_day_it_is_about(clew: Clew) -> None:

@@ -14,16 +14,19 @@ import pytest
 from benchmarks.recall import generated, kept_trials, mixture
 from benchmarks.recall.bar import fitted_bar, judged, worths
 from benchmarks.recall.bm25 import bm25
-from benchmarks.recall.data import Collection, read
+from benchmarks.recall.data import Collection, agentmem, read
+from benchmarks.recall.hybrid import hybrid
 from benchmarks.recall.locomo import Conversation, Question, Tally, Turn, read_conversations
 from benchmarks.recall.trials import Trial
 from benchmarks.recall.vectors import KeptVectors
 from benchmarks.recall.young import stages, young
 
 from clew.errors import ClewError
+from clew.index.terms import terms
 from clew.memory.kernel_defaults import SIGNS
 from clew.recall.kernel import default_kernel
-from clew.recall.models import Floats
+from clew.recall.query import FILLER
+from clew.recall.recent_vectors import Floats
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller
@@ -267,6 +270,34 @@ def test_weights_are_learned_from_where_nothing_is_known() -> None:
     assert found.pages["dense"] > start.pages["dense"]
     assert found.pages["window"] < start.pages["window"]
     assert mixture.figures(trials, found)["recall@1"] == 1.0
+
+
+def test_the_hybrid_baseline_puts_what_replaced_a_record_first(tmp_path: Path) -> None:
+    (collection,) = read("agentmem", project(tmp_path / "projects"))
+    found = hybrid(collection, CountingModel())("how often are webhooks retried")
+    assert found.index("A-2") < found.index("A-1") == len(found) - 1
+
+
+SHAPES = sorted((Path(generated.DATA).parent / "shapes").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", SHAPES, ids=lambda path: path.stem)
+def test_projects_of_other_shapes_ask_in_other_words(path: Path) -> None:
+    (collection,) = agentmem(path, path.stem)
+    texts = {record.id: record.text for record in collection.records}
+    assert 80 <= len(texts) <= 150
+    assert 50 <= len(collection.questions) + len(collection.unanswerable) <= 60
+    assert len(collection.unanswerable) == 10
+    for question in collection.questions:
+        assert question.evidence <= texts.keys()
+        if question.category == "paraphrase":
+            asked = _content(question.text)
+            shares = [len(asked & _content(texts[id])) / len(asked) for id in question.evidence]
+            assert max(shares) <= 0.4, question.text
+
+
+def _content(text: str) -> set[str]:
+    return {term for term in terms(text) if term not in FILLER}
 
 
 def test_plain_bm25_needs_no_library_and_prefers_rare_words() -> None:

@@ -33,7 +33,6 @@ from tests.recall.test_engines import words
 ITEMS, QUESTIONS = 2500, 60
 SERVED: dict[str, dict[str, bool | int | float | str]] = {"vector": {"in_process": 0}}
 
-needs_model = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
 numbers = st.floats(-1, 1, width=32)
 
 
@@ -88,9 +87,7 @@ def give_vectors(ctx: Context) -> None:
 
 
 def embedder() -> Any:
-    files = installed_model()
-    assert files is not None
-    return load(files)
+    return load(installed_model())
 
 
 def answers(ctx: Context, **changes: Any) -> list[list[tuple[str, float]]]:
@@ -120,7 +117,6 @@ def opened(url: str | None, home: Path) -> Clew:
     return open_clew(load_settings(flags, {}, home.parent))
 
 
-@needs_model
 def test_pgvector_gives_the_order_that_the_process_gives(tmp_path: Path, empty_postgres_url: str) -> None:
     embedded, team = opened(None, tmp_path / "a"), opened(empty_postgres_url, tmp_path / "b")
     here, there = filled(embedded), filled(team)
@@ -133,7 +129,6 @@ def test_pgvector_gives_the_order_that_the_process_gives(tmp_path: Path, empty_p
     team.close()
 
 
-@needs_model
 def test_the_first_vectors_bring_pgvector(tmp_path: Path, empty_postgres_url: str) -> None:
     clew = opened(empty_postgres_url, tmp_path / "home")
     call = Caller(clew)
@@ -152,7 +147,6 @@ def served_request(query: str) -> Request:
     return Request(query, kernel=default_kernel().changed(SERVED), sources=("note",))
 
 
-@needs_model
 def test_without_the_right_to_install_it_the_process_compares(
     tmp_path: Path, guest_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

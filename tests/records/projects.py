@@ -79,3 +79,69 @@ def build(call: Caller, workspace: str, seed: int) -> Project:
     call("tasks_close_step", task=task, path="s:0", checkpoints="all")
     project.count = 5 + 6 + 15 + 4 + 2 + 8
     return project
+
+
+@dataclass
+class Crowd:
+    """A project with a current step: what is about the step's files, the rules, and all the rest."""
+
+    task: str
+    about_step: set[str] = field(default_factory=set)
+    rules: set[str] = field(default_factory=set)
+
+
+SUBJECTS = {
+    "exporter": "writes one CSV file for each month and never overwrites one that a person has opened",
+    "report": "sums are shown per category; the month that is not over yet is marked as such",
+    "config": "settings are read once at start, and an unknown key is an error with the nearest known one",
+    "storage": "all amounts are kept as integers of cents, because floats lost a cent in the first trial",
+    "cli": "every command prints what it changed and exits with 2 for wrong arguments",
+    "budget": "a budget belongs to a category and a month; what is left over is not carried on",
+}
+ABOUT_IMPORTER = (
+    "Dates in bank exports are day first; a date that cannot be read stops the import with its line number.",
+    "Duplicate rows are recognised by account, date, amount and text. Two equal purchases on one day are asked about.",
+    "The importer never guesses an encoding: UTF-8 first, then the one that the user named, else an error.",
+    "Amounts with a comma are read by the account's locale and not by looking at the first row.",
+    "pandas was tried for reading exports and given up: it starts slowly and hides the line of a bad value.",
+    "The whole file is imported in one transaction, so that a bad line leaves nothing half imported.",
+)
+
+
+def build_crowd(call: Caller, workspace: str, size: int) -> Crowd:
+    """A ledger program whose current step is its CSV importer, with so many records in all."""
+    steps = [
+        {"title": "read the configuration", "success_criteria": ["defaults are documented"]},
+        {"title": "CSV importer", "success_criteria": ["a bank export is read"], "tests": ["pytest -q"]},
+        {"title": "monthly report", "success_criteria": ["sums are right"]},
+    ]
+    plan = call("tasks_create", title="Ledger")["id"]
+    task = call("tasks_create", title="ledgerlite: first release", parent=plan, steps=steps)["id"]
+    call("tasks_close_step", task=task, path="s:0", checkpoints="all")
+    crowd = Crowd(str(task))
+    near, rules = max(3, min(14, size // 8)), max(2, min(9, size // 10))
+    with Context(call.clew.dispatcher, call.session, workspace, "generator").writing() as ctx:
+        for number in range(near - 1):
+            kind = ("decision", "lesson", "fact", "rejected")[number % 4]
+            says = f"{ABOUT_IMPORTER[number % len(ABOUT_IMPORTER)]} (case {number})"
+            named = {"About": "ledgerlite/importer.py"} if number % 3 else {"Rationale": "see ledgerlite/importer.py"}
+            crowd.about_step.add(write_block(ctx, kind, number, says, **named))
+        for number in range(rules):
+            kind = "preference" if number % 3 == 2 else "rule"
+            says = f"{RULES[number % len(RULES)]}; agreed on in review {number}"
+            crowd.rules.add(write_block(ctx, kind, 100 + number, says))
+        # What is about other modules was written last, as it mostly is when one comes back to a module.
+        for number in range(size - near - rules):
+            module = list(SUBJECTS)[number % len(SUBJECTS)]
+            kind = ("decision", "fact", "decision", "lesson", "rejected")[number % 5]
+            says = f"The {module} of the ledger: {SUBJECTS[module]} ({number}). Seen in the release of spring."
+            write_block(ctx, kind, 200 + number, says, About=f"ledgerlite/{module}.py", Task=str(task))
+    question = call(
+        "remember",
+        kind="question",
+        task=task,
+        text="What if an export has two header lines?",
+        about="ledgerlite/importer.py",
+    )
+    crowd.about_step.add(question["id"])
+    return crowd

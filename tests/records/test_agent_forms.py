@@ -13,7 +13,7 @@ def test_recall_answers_in_lines_from_every_store(clew: Clew) -> None:
     agent = connected(clew, "coder", "one")
     agent("think_card", card={"type": "decision", "title": "Use SQLite", "text": "It needs no server."})
     lines = agent.lines("recall", query="sqlite server")
-    assert lines == ["CARD-1 (decision, open, today, coder-1): Use SQLite: It needs no server."]
+    assert lines == ["CARD-1 (decision, in force, today, coder): Use SQLite: It needs no server."]
     assert agent.lines("recall", query="zebra stripes")[0].startswith("nothing fits")
 
 
@@ -29,7 +29,7 @@ def test_open_tells_what_it_is_and_its_links(clew: Clew) -> None:
     agent("close", proof={"command": "pytest -q", "exit_code": 0})
     lines = agent.lines("open", id="TASK-001")
     assert lines[0] == "TASK-001 (task, TODO 1/2): Parse"
-    assert lines[1:4] == ["1 of 2 done: 1 claimed", "s:0 reader: done, claimed", "s:1 writer: open"]
+    assert lines[1:4] == ["1 of 2 done: 1 claimed (s:0)", "s:0 reader: done, claimed", "s:1 writer: open"]
     assert "resume task=TASK-001" in lines
     assert agent.lines("open", id="EV-001")[0] == "EV-001 (evidence): pytest -q"
 

@@ -123,7 +123,7 @@ def test_a_moment_is_named_by_time_by_seq_or_by_event(call: Caller) -> None:
     assert call("workspace_at", event=10**9)["moment"]["now"]
     marks = call("workspace_at")["marks"]
     assert marks[0][0] == 1 and marks[-1][0] == call("workspace_at")["moment"]["last_event"]
-    refused = call.answer("workspace_at", as_of="last tuesday")
+    refused = call.answer("workspace_at", as_of="before the storm")
     assert "neither a seq nor an ISO date" in refused.envelope["error"]["message"]
 
 

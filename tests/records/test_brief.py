@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from types import FrameType
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.records.brief import WIDTHS, Brief, BriefLine, Section, fit
+from clew.records.brief import WIDTHS, Brief, BriefLine, Section
+from clew.records.brief_fit import fit
 
 KINDS = {
     "done": ("done step",),
@@ -156,3 +161,34 @@ def test_a_record_is_one_line_of_a_fixed_width() -> None:
     text = fit(Brief("head", sections=(Section("rules", (long,)),)), 2000).text
     assert text.splitlines()[2].startswith("  R-1 preference, proposed: errors are one line")
     assert len(text.splitlines()[2]) <= WIDTHS[0] + len("  R-1 preference, proposed: ")
+
+
+def crowded(count: int) -> Brief:
+    texts = [f"The importer keeps {number} rows of each file in memory while it reads on" for number in range(count)]
+    decisions = tuple(
+        BriefLine("decision", f"D-{number}", text, rank=number % 3, why="it is read once")
+        for number, text in enumerate(texts)
+    )
+    return Brief("TASK-001 importer", sections=(Section("decisions", decisions),), next="close step=s:1")
+
+
+def calls_of(action: Callable[[], object]) -> int:
+    """How many functions an action calls: work that does not depend on how busy the machine is."""
+    called = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal called
+        called += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+@pytest.mark.parametrize("limit", [2_000, 20_000])
+def test_the_work_of_a_cut_grows_with_the_records_and_not_with_their_square(limit: int) -> None:
+    few, many = (calls_of(partial(fit, crowded(count), limit)) for count in (500, 5_000))
+    assert many < 12 * few

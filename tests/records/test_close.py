@@ -68,6 +68,18 @@ def test_a_reported_failure_is_not_taken_back_by_something_that_cannot_fail(agen
     assert "FAILED (reported): make docs" in agent.error("close", step="s:1")["message"]
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_words_about_a_failure_are_refused_and_not_kept(agent: Caller, closed: bool) -> None:
+    agent.answer("close", step="s:0", proof={**RAN, "exit_code": 1})
+    if closed:
+        agent("close", step="s:0", unproven="no time")
+    refused = agent.error("close", step="s:0", proof="trust me", note="fine")
+    assert refused["code"] == "PROOF_REQUIRED" and "exit 1" in refused["message"]
+    for view in (told(agent, "open", id="s:0"), told(agent, "resume")):
+        assert "trust me" not in view and "fine" not in view
+    assert agent("close", step="s:0", proof=RAN)["state"] == "claimed"
+
+
 @pytest.mark.parametrize("text", ["date parsing checked by hand", "true for every row of the table"])
 def test_a_sentence_that_begins_like_a_command_is_a_claim(agent: Caller, text: str) -> None:
     assert agent("close", step="s:1", proof=text)["state"] == "claimed"

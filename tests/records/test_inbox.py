@@ -48,7 +48,8 @@ def test_each_kind_is_a_sentence_with_who_asks_and_what_happens_otherwise(call: 
     (step,) = [item for item in found.values() if item["kind"] == "step"]
     assert step["note"] == "No gull can write" and step["about"][0]["id"] == task
     (clash,) = [item for item in found.values() if item["kind"] == "contradiction"]
-    assert clash["title"] == "“Use tin whistles in fog” against “Do not use tin whistles in fog”"
+    assert clash["title"] == "Do not use tin whistles in fog"
+    assert [side["title"] for side in clash["facts"]["older"]] == ["Use tin whistles in fog"]
     assert all(item["if_nobody"] and item["ts_ms"] for item in found.values())
     counts = call("inbox_list")["counts"]
     assert counts["proposal"] == 1 and list(counts) == sorted(counts, key=list(counts).index)

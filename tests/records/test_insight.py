@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conftest import Caller
+from tests.conftest import Caller, TickingClock
 from tests.reasoning.thinking import a_task
 
 
@@ -15,6 +15,20 @@ def test_questions_are_counted_and_those_that_met_silence_are_kept(call: Caller)
     assert (found["recall"]["asked"], found["recall"]["silent"]) == (3, 2)
     (row,) = found["unanswered"]
     assert (row["question"], row["times"]) == ("xylophone quartz vortex", 2)
+
+
+def test_a_question_is_kept_until_it_is_answered_and_no_longer_than_a_month(call: Caller, clock: TickingClock) -> None:
+    call("notes_commit", title="Boats", content="Boats are green")
+    call("recall", query="xylophone quartz vortex", sources=["all"])
+    call("recall", query="zeppelin hangar moss token=abc123def", sources=["all"])
+    assert "abc123def" not in str(call("insight")["unanswered"])
+    call("notes_commit", title="Xylophone", content="The xylophone of quartz stands in the vortex")
+    call("recall", query="xylophone quartz vortex", sources=["all"])
+    (left,) = call("insight")["unanswered"]
+    assert left["question"].startswith("zeppelin")
+    clock.now_ms += 31 * 86_400_000
+    call("recall", query="walrus umbrella kazoo", sources=["all"])
+    assert [row["question"] for row in call("insight")["unanswered"]] == ["walrus umbrella kazoo"]
 
 
 def test_what_resume_told_growth_acceptance_and_proof(call: Caller) -> None:

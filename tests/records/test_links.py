@@ -80,7 +80,7 @@ def test_the_limit_holds_in_each_direction(call: Caller) -> None:
 
 def test_the_history_of_a_card_is_shown_when_it_has_one(call: Caller) -> None:
     think(call, "CARD-1")
-    assert "record" not in call("open", id="CARD-1")
+    assert "history" not in call("open", id="CARD-1")["record"]
     call("think_set_status", targets="CARD-1", status="closed")
     history = call("open", id="CARD-1")["record"]["history"]
     assert [item["event"] for item in history] == ["card_changed", "card_written"]

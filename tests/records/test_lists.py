@@ -58,6 +58,8 @@ def test_pages_follow_each_other_and_status_counts_ignore_the_chosen_status(call
     assert closed["total"] == 0 and closed["statuses"] == {"open": 7}
     cut = call("record_list", max_chars=1200)
     assert cut["truncated"] and cut["next_offset"] == len(cut["records"])
+    behind = call("record_list", limit=10, after=cut["next_after"])
+    assert ids(cut) + ids(behind) == ids(call("record_list")) and behind["next_after"] is None
 
 
 def test_a_neighbourhood_is_bounded_and_says_what_hangs_beyond_it(call: Caller) -> None:

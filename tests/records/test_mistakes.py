@@ -91,7 +91,7 @@ def agent(clew: Clew) -> Caller:
     return caller
 
 
-def mended(agent: Caller, name: str, arguments: dict[str, Any]) -> bool:
+def repaired(agent: Caller, name: str, arguments: dict[str, Any]) -> bool:
     """Whether the call, or else its first suggestion as it stands, does what was meant."""
     answer = agent.answer(name, **arguments)
     if answer.ok:
@@ -115,6 +115,6 @@ def test_nine_of_ten_mistakes_are_accepted_or_mended(make_clew: Any, clew: Clew)
         caller.session.workspace_override = f"mistake-{number}"
         caller("remember", text="The file named last wins", kind="decision", why="shells do it so")
         caller("start", title="Parse", steps=["reader", "writer"])
-        if not mended(caller, name, arguments):
+        if not repaired(caller, name, arguments):
             failed.append((name, arguments))
     assert len(failed) <= len(MISTAKES) // 10, failed

@@ -7,7 +7,7 @@ import pytest
 from clew.app import Clew
 from clew.project_files import take_snapshot
 from tests.conftest import Caller
-from tests.records.test_work import connected
+from tests.records.test_work import at_page, connected
 from tests.tasks.test_receipts import covering, prove
 
 SAID = {
@@ -60,21 +60,22 @@ def test_history_shows_what_was_replaced_in_its_place(agent: Caller) -> None:
     old = agent("remember", text="Importers wait one second", kind="decision", why="simple")["id"]
     new = agent("remember", text="Importers wait with jitter", kind="decision", why="fair", replaces=old)["id"]
     now = agent.lines("recall", query="Importers wait one second", kinds=["decision"])
-    assert now[0].startswith(f"{new} (decision, active") and f"(replaces {old}: Importers wait one second" in now[0]
+    assert now[0].startswith(f"{new} (decision, in force") and f"(replaces {old}: Importers wait one second" in now[0]
     assert not any(line.startswith(f"{old} ") for line in now)
     past = agent.lines("recall", query="Importers wait one second", kinds=["decision"], history=True)
-    assert past[0].startswith(f"{old} (decision, superseded by {new}, ")
-    assert any(line.startswith(f"{new} (decision, active") for line in past)
+    assert past[0].startswith(f"{old} (decision, replaced by {new}, ")
+    assert any(line.startswith(f"{new} (decision, in force") for line in past)
 
 
 def test_a_kind_that_is_asked_for_shows_what_holds_in_place_of_what_was_replaced(agent: Caller) -> None:
+    person = at_page(agent.clew)
     old = agent("remember", text="Importers sleep nine seconds between tries", kind="rule")["id"]
-    new = agent("remember", text="Backoff grows by itself", kind="decision", why="fair", replaces=old)["id"]
+    new = person("remember", text="Backoff grows by itself", kind="decision", why="fair", replaces=old)["id"]
     taken = agent("remember", text="Importers sleep on Sundays", kind="rule")["id"]
-    agent("retract", id=taken, why="it was a joke")
+    person("retract", id=taken, why="it was a joke")
     query = "Importers sleep nine seconds"
     now = agent.lines("recall", query=query, kinds=["rule"])
-    assert now[0].startswith(f"{new} (decision, active") and f"(replaces {old}: " in now[0]
+    assert now[0].startswith(f"{new} (decision, in force") and f"(replaces {old}: " in now[0]
     assert not any(line.startswith((f"{old} ", f"{taken} ")) for line in now)
     past = agent.lines("recall", query=query, kinds=["rule"], history=True)
     assert {old, taken} <= {line.split()[0] for line in past}
@@ -108,7 +109,7 @@ def test_an_author_is_who_wrote_and_not_whom_the_text_names(clew: Clew) -> None:
 
 def test_what_would_be_replaced_says_so_until_a_person_decides(clew: Clew) -> None:
     coder, reviewer = connected(clew, "coder", "one"), connected(clew, "reviewer", "two")
-    old = coder("remember", kind="decision", text="Times are read in the local zone", why="People read them.")
+    old = at_page(clew)("remember", kind="decision", text="Times are read in the local zone", why="People read them.")
     args = {"text": "Times are read in UTC alone", "why": "Logs come from everywhere.", "replaces": old["id"]}
     new = reviewer("remember", kind="decision", **args)
     assert new["state"] == "proposed"
@@ -117,7 +118,7 @@ def test_what_would_be_replaced_says_so_until_a_person_decides(clew: Clew) -> No
     refused = coder.error("retract", id=old["id"], why="The reviewer is right.", replaced_by=new["id"])
     assert refused["code"] == "CONFLICT" and f"clew approve {new['id']}" in refused["recovery"]
     assert coder("open", id=old["id"], fmt="json")
-    assert "active" in coder.lines("open", id=old["id"])[0]
+    assert "in force" in coder.lines("open", id=old["id"])[0]
 
 
 PROJECT = {
@@ -142,7 +143,7 @@ def keeper(clew: Clew) -> Caller:
 def test_a_line_tells_title_what_and_why_apart(keeper: Caller) -> None:
     (line, *_) = keeper.lines("recall", query="which clock is used")
     what = "Clock: Time is taken from a callable that is passed in. Why: state outlives the process"
-    assert line == f"D-1 (decision, active, today, coder-1): {what}"
+    assert line == f"D-1 (decision, in force, today, coder): {what}"
     (line, *_) = keeper.lines("recall", query="docstrings of public functions")
     assert line.endswith("): Docstrings are required of public functions"), "the title begins the text"
     listed = keeper.lines("recall", query="our decisions")
@@ -204,7 +205,8 @@ def test_stale_proofs_of_the_task_that_ended_last_are_told_where_work_begins(kee
 
 def test_what_is_only_proposed_has_replaced_nothing(keeper: Caller) -> None:
     first = keeper("remember", text="Ties of words are broken by length", kind="decision", why="Simple.")
-    held = keeper("remember", text="Ties of words are broken by alphabet", kind="decision", replaces=first["id"])
+    text = "Ties of words are broken by alphabet"
+    held = at_page(keeper.clew)("remember", text=text, kind="decision", replaces=first["id"])
     other = connected(keeper.clew, "codex", "two")
     wish = other("remember", text="Ties of words are broken by first use", kind="decision", replaces=held["id"])
     assert (held["state"], wish["state"]) == ("kept", "proposed")

@@ -7,6 +7,7 @@ import pytest
 from clew.app import Clew
 from clew.registry.vocabulary import KINDS
 from tests.conftest import Caller
+from tests.people import decide
 from tests.records.test_work import connected
 
 TEXTS = {
@@ -91,7 +92,7 @@ def test_what_waits_for_its_contradiction_is_said_again_with_what_it_replaces(ag
     found = agent.lines("recall", query=text)
     assert [line.split()[0] for line in found if "ledger" in line] == [again["id"]]
     for id in (kept["id"], given_up["id"], waits["id"]):
-        assert agent.lines("open", id=id)[0].startswith(f"{id} (") and "superseded" in agent.lines("open", id=id)[0]
+        assert agent.lines("open", id=id)[0].startswith(f"{id} (") and "replaced by" in agent.lines("open", id=id)[0]
 
 
 def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) -> None:
@@ -123,7 +124,7 @@ def test_beside_a_sure_contradiction_doubtful_ones_are_not_told(agent: Caller) -
     agent("remember", text=SMALL, kind="fact")
     new = {"text": DOGS, "kind": "rule"}
     assert any(line.startswith("may contradict F-1") for line in agent.lines("remember", **new))
-    agent("retract", id="R-1", why="To be said again")
+    decide(agent.clew, "retract", id="R-1", why="To be said again")
     agent("remember", text=NO_DOGS, kind="rule", beside=["F-1"])
     answer = agent.answer("remember", **new)
     assert "contradicts R-2" in answer.text and "may contradict" not in answer.text
@@ -169,8 +170,9 @@ def test_a_record_that_replaces_the_tenth_does_not_stand_for_the_first(agent: Ca
     assert [item["id"] for item in late["contradicts"]] == ["D-1"]
 
 
-def test_anothers_decision_is_replaced_by_proposal_only(clew: Clew, agent: Caller) -> None:
-    old = agent("remember", text="Retries use jitter", kind="decision", why="Thundering herds.")
+def test_a_persons_decision_is_replaced_by_proposal_only(clew: Clew, agent: Caller) -> None:
+    given = {"text": "Retries use jitter", "kind": "decision", "why": "Thundering herds."}
+    old = decide(clew, "remember", **given).envelope["result"]
     other = connected(clew, "codex", "two")
     new = other("remember", text="Retries wait a fixed second", kind="decision", why="Simple.", replaces=old["id"])
     assert new["state"] == "proposed"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,9 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.surroundings import clew_command
 from tests.conftest import Caller
-from tests.records.projects import build, write_block
+from tests.hook_events.hooked import Hooked
+from tests.records.projects import build, build_crowd, write_block
+from tests.records.test_work import at_page
 from tests.tasks.test_receipts import prove as seen
 
 STEPS = [
@@ -43,12 +47,99 @@ def test_what_ten_generated_tasks_need_is_in_one_resume(clew: Clew, engine: str)
         call.session.workspace_override = fresh.session.workspace_override = f"ws{seed}"
         project = build(call, f"ws{seed}", seed)
         assert project.count == 40
-        text = fresh.answer("resume", task=project.task).text
+        text = fresh.answer("resume", task=project.task, max_chars=2000).text
         assert len(text) <= 2000
         assert "now s:1" in text and "test: pytest -q" in text and "1 of 3 done: 1 unproven (s:0)" in text
         needed += len(project.needed)
         shown += sum(f" {id} " in text for id in project.needed)
     assert shown / needed >= 0.95, f"{shown} of {needed}"
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+@pytest.mark.parametrize("size", [10, 40, 200])
+def test_what_is_about_the_current_step_is_shown_of_a_project_of_any_size(clew: Clew, engine: str, size: int) -> None:
+    crowd = build_crowd(connect(clew, "claude", "one"), "ws", size)
+    text = connect(clew, "codex", "two").answer("resume", task=crowd.task).text
+    shown = {id for id in crowd.about_step | crowd.rules if f" {id} " in text}
+    assert len(text) <= 4000
+    assert len(shown & crowd.about_step) >= 0.9 * len(crowd.about_step), text
+    assert shown >= crowd.rules, text
+    # No record about the step is cut within a sentence.
+    lines = [line for line in text.splitlines() if any(f" {id} " in line for id in crowd.about_step)]
+    assert not [line for line in lines if re.search(r"\w…", line)], text
+    everything = connect(clew, "codex", "three").answer("resume", task=crowd.task, all=True).text
+    assert "more: " not in everything and everything.count(" (case ") == len(crowd.about_step) - 1
+
+
+def test_files_that_an_agent_edited_say_what_the_step_is_about(clew: Clew) -> None:
+    agent = connect(clew, "claude", "one")
+    agent("start", title="Speed", steps=["look where time is lost", "make it faster; test: pytest -q"])
+    for number in range(30):
+        agent(
+            "remember",
+            kind="decision",
+            text=f"Module {number} keeps its own clock, number {number}",
+            about=f"src/m{number}.py",
+        )
+    agent("close", step="s:0", unproven="read only")
+    Hooked(clew).edits("src/m3.py", "import time")
+    text = connect(clew, "codex", "two").answer("resume", task="TASK-001", max_chars=1_200).text
+    assert "Module 3 keeps its own clock" in text
+    assert "last session: edited src/m3.py (claude, just now)" in text
+    first = text.partition("\ndecisions (")[2].splitlines()[1]
+    assert first.startswith("  D-4 Module 3 ")
+
+
+def test_every_other_open_task_is_named_in_one_line(clew: Clew) -> None:
+    agent = connect(clew, "claude", "one")
+    for title in ("Importer", "Exporter", "Report"):
+        agent("start", title=title, steps=["one", "two"])
+    agent("close", task="TASK-002", step="s:0", unproven="prose")
+    agent("start", title="Canceled one")
+    agent("tasks_delete", task="TASK-004")
+    agent("start", title="TASK-003", steps=["three"])
+    lines = agent.answer("resume").text.splitlines()
+    others = next(line for line in lines if line.startswith("other open tasks: "))
+    assert others == "other open tasks: TASK-002 Exporter (1/2); TASK-001 Importer (0/2)"
+
+
+def test_claimed_steps_are_named_and_leased_ones_too(clew: Clew) -> None:
+    agent, other = connect(clew, "claude", "one"), connect(clew, "codex", "two")
+    agent("start", title="Importer", steps=["one; test: pytest -q", "two", "three"])
+    agent("close", step="s:0", proof={"command": "pytest -q", "exit_code": 0})
+    other("tasks_step_lease_claim", task="TASK-001", path="s:2")
+    text = agent.answer("resume").text
+    assert "1 of 3 done: 1 claimed (s:0)" in text
+    assert "then s:2 three (claimed by codex-1)" in text
+    assert "last proof TASK-001 s:0: pytest -q -> exit 0, claimed (just now)" in text
+
+
+def test_recall_about_a_file_lists_what_concerns_it(clew: Clew) -> None:
+    agent = connect(clew, "claude", "one")
+    agent("remember", kind="decision", text="Dates are day first", why="banks", about="ledgerlite/importer.py")
+    agent("remember", kind="lesson", text="ledgerlite/importer.py loses the last line without a newline")
+    agent("remember", kind="question", text="Which encoding do exports have?", about=["ledgerlite/importer.py"])
+    agent("remember", kind="decision", text="Sums are integers", about="ledgerlite/big_importer.py")
+    agent("remember", kind="fact", text="The exporter writes UTF-8", about="ledgerlite/exporter.py")
+    agent(
+        "retract",
+        id=agent("remember", kind="fact", text="It reads XML", about="ledgerlite/importer.py")["id"],
+        why="no",
+    )
+
+    def about(**given: Any) -> list[str]:
+        return [hit["_id"] for hit in agent("recall", **given)["results"]]
+
+    assert about(about="ledgerlite/importer.py") == ["CARD-1", "L-1", "D-1"]
+    assert about(about="importer.py") == ["CARD-1", "L-1", "D-1"]
+    assert set(about(about="ledgerlite/")) == {"CARD-1", "L-1", "D-1", "D-2", "F-1"}
+    assert about(about="ledgerlite/importer.py", history=True)[-1] == "F-2"
+    assert about(about="ledgerlite/importer.py", kinds=["decision"]) == ["D-1"]
+    assert about(about="ledgerlite/importer.py", query="what order do dates have?")[0] == "D-1"
+    assert "D-2" not in about(about="importer.py", query="are sums integers?")
+    lines = Caller(clew, "agent").lines("recall", about="nowhere.py")
+    assert lines == ["nothing is kept about nowhere.py"]
+    assert agent.error("recall")["code"] == "INVALID_INPUT"
 
 
 def test_a_fresh_connection_sees_what_its_client_worked_on(clew: Clew, agent: Caller) -> None:
@@ -82,7 +173,7 @@ def test_others_deeds_and_doubts_are_told(clew: Clew, agent: Caller) -> None:
     agent("think_set_status", target="TASK-001", targets=[fact], status="retracted")
     text = agent.answer("resume").text
     assert "since you were here: codex-1 closed TASK-001 s:0 (unproven)" in text
-    assert f"{chosen} Use it (SUSPECT: {fact}" in text
+    assert f"{chosen} Use it (suspect: rests on {fact}" in text
     assert "1 of 2 done: 1 unproven (s:0)" in text
 
 
@@ -203,7 +294,9 @@ DECIDED = [
 
 def crowd(agent: Caller, other: Caller) -> None:
     """A task with more than a resume can tell: rules, decisions, questions, lessons and proposals of another agent."""
-    decided = [agent("remember", text=text, kind="decision", task="TASK-001")["id"] for text in DECIDED]
+    # A person's, so that replacing them waits for a person.
+    person = at_page(agent.clew)
+    decided = [person("remember", text=text, kind="decision", task="TASK-001")["id"] for text in DECIDED]
     for number in range(6):
         rule = f"Rule {number} of the project is about as long as most rules that people give their agents are"
         agent("remember", text=rule, kind="rule")

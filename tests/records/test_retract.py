@@ -10,17 +10,16 @@ from clew.app import Clew
 from clew.records.links import add_link
 from clew.registry.context import Context
 from tests.conftest import Caller
+from tests.people import decide
 from tests.reasoning.thinking import a_task, think
 from tests.records.test_work import connected
 from tests.suggestions import run_suggestions
 
 
 def decided(call: Caller, statement: str, agent: str = "ann") -> str:
-    """An applied decision of one agent."""
+    """A decision that an agent keeps by itself."""
     call.session.agent_id = agent
-    proposed = call("propose_update", block_type="decision", statement=statement, rationale="because")
-    assert call("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)["success"]
-    return str(proposed["block_id"])
+    return str(call("remember", text=statement, kind="decision", why="because")["id"])
 
 
 def record(call: Caller, id: str) -> dict[str, Any]:
@@ -70,8 +69,8 @@ def test_ones_own_block_is_revoked_at_once_and_can_be_put_back(call: Caller) -> 
     assert (done["status"], done["waits_for"]) == ("revoked", None)
     opened = call("open", id=block)
     assert opened["status"] == "revoked" and "Taken by the proxy" in opened["block"]["text"]
-    ts = done["note"].partition("receipt_ts=")[2].partition(" ")[0]
-    call("rollback_proposal", receipt_ts=ts)
+    assert done["note"] == f"restore id={block} takes this back"
+    call("restore", id=block)
     opened = call("open", id=block)
     assert opened["status"] == "active" and opened["record"]["retraction"]["lifted"]
 
@@ -89,7 +88,7 @@ def test_a_premise_that_holds_again_is_no_longer_called_fallen(call: Caller) -> 
     think(call, "CARD-2", "decision")
     call("think_link", **{"from": "CARD-2", "rel": "depends_on", "to": "CARD-1"})
     call("retract", id="CARD-1", why="no")
-    assert record(call, "CARD-2")["fallen_premises"] == [{"id": "CARD-1", "why": "no"}]
+    assert record(call, "CARD-2")["fallen_premises"] == [{"id": "CARD-1", "label": "withdrawn", "why": "no"}]
     call("think_set_status", targets="CARD-1", status="open")
     assert "fallen_premises" not in record(call, "CARD-2")
 
@@ -100,7 +99,8 @@ def test_what_rests_on_a_record_of_another_store_is_told_that_it_fell(call: Call
     with Context(call.clew.dispatcher, call.session, "ws", "ann").writing() as ctx:
         add_link(ctx, "CARD-1", "rests_on", block)
     assert call("retract", id=block, why="Taken by the proxy")["rested_on_it"] == ["CARD-1"]
-    assert record(call, "CARD-1")["fallen_premises"] == [{"id": block, "why": "Taken by the proxy"}]
+    fallen = {"id": block, "label": "withdrawn", "why": "Taken by the proxy"}
+    assert record(call, "CARD-1")["fallen_premises"] == [fallen]
 
 
 def test_a_block_that_is_replaced_is_superseded_and_names_its_successor(call: Caller) -> None:
@@ -110,12 +110,12 @@ def test_a_block_that_is_replaced_is_superseded_and_names_its_successor(call: Ca
     assert {"rel": "replaces", "id": old} in record(call, new)["outgoing"]
 
 
-def test_a_block_of_another_author_waits_for_review(call: Caller) -> None:
-    block = decided(call, "Use port 8080")
+def test_a_block_of_a_person_waits_for_review(call: Caller) -> None:
+    block = decide(call.clew, "remember", text="Use port 8080", kind="decision").envelope["result"]["id"]
     call.session.agent_id = "bob"
     answer = call.answer("retract", id=block, why="Taken")
     done = answer.envelope["result"]
-    assert done["status"] == "proposed" and done["waits_for"].startswith("P-") and "ann" in done["note"]
+    assert done["status"] == "proposed" and done["waits_for"].startswith("P-") and "@ines" in done["note"]
     assert call("open", id=block)["status"] == "active"
     assert record(call, block)["retraction"]["waits_for"] == done["waits_for"]
     run_suggestions(call.clew, answer, call.session)
@@ -184,7 +184,7 @@ def test_opening_a_record_tells_that_its_ground_fell(clew: Clew) -> None:
     fact = agent("remember", kind="fact", text="The disk is local")["id"]
     decision = agent("remember", kind="decision", text="Lock with flock", rests_on=[fact])["id"]
     agent("retract", id=fact, why="It is on NFS")
-    assert f"rests on {fact}, which was taken back: It is on NFS" in agent.lines("open", id=decision)
+    assert f"suspect: rests on {fact} (withdrawn): It is on NFS" in agent.lines("open", id=decision)
 
 
 def test_an_open_step_is_canceled(call: Caller) -> None:
@@ -258,22 +258,23 @@ def test_the_text_is_short_whatever_rests_on_it(call: Caller) -> None:
         call("think_link", **{"from": f"CARD-with-a-rather-long-name-{number}", "rel": "depends_on", "to": "CARD-1"})
     text = call.answer("retract", id="CARD-1", why="Because " * 100).text
     assert len(text) <= 400, len(text)
-    assert "rested on it (40): " in text and text.startswith("retracted CARD-1 (card): Because")
+    assert "rested on it (40): " in text and text.startswith("withdrawn CARD-1: Because")
 
 
 def test_what_was_taken_back_takes_no_place(clew: Clew) -> None:
     agent = connected(clew, "coder", "one")
     texts = ("Ties are broken by length", "Words are split at blanks", "Numbers count as words")
-    first, second, third = (agent("remember", text=text, kind="rule")["id"] for text in texts)
+    first, second, third = (agent("remember", text=text, kind="lesson")["id"] for text in texts)
     agent("retract", id=first, why="Nobody wants it", replaced_by=second)
     refused = agent.answer("retract", id=third, why="The same", replaced_by=first)
-    assert not refused.ok and f"{first} is superseded itself" in refused.envelope["error"]["message"]
+    said = refused.envelope["error"]["message"]
+    assert not refused.ok and f"{first} does not hold itself: replaced by {second}" in said
     assert agent("open", id=third)["status"] == "active", "and nothing happened"
     run_suggestions(clew, refused, agent.session)
-    assert f"superseded -> {second}" in "\n".join(agent.lines("open", id=third))
+    assert f"replaced by {second}: " in "\n".join(agent.lines("open", id=third))
     agent("retract", id=second, why="Nor that")
-    fourth = agent("remember", text="Dashes separate words", kind="rule")["id"]
+    fourth = agent("remember", text="Dashes separate words", kind="lesson")["id"]
     refused = agent.answer("retract", id=fourth, why="No", replaced_by=second)
-    assert not refused.ok and f"{second} is retracted itself" in refused.envelope["error"]["message"]
+    assert not refused.ok and f"{second} does not hold itself: withdrawn" in refused.envelope["error"]["message"]
     run_suggestions(clew, refused, agent.session)
     assert agent("open", id=fourth)["status"] == "retracted"

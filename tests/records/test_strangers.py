@@ -10,7 +10,7 @@ import pytest
 from clew.app import Clew
 from clew.surroundings import clew_command
 from tests.conftest import Caller
-from tests.records.test_work import connected
+from tests.records.test_work import at_page, connected
 from tests.tasks.portal import paste
 
 RULE = "Only the standard library; no third party packages, not even for tests"
@@ -28,14 +28,15 @@ def test_a_decision_answers_a_question_in_one_call(agent: Caller) -> None:
     )
     assert lines[0] == "D-1 decision kept, findable now" and f"replaces {question}" in lines
     opened = agent.lines("open", id=question)
-    assert opened[0].startswith(f"{question} (question, resolved)") and "resolved -> D-1: One unit." in opened[1]
+    assert opened[0].startswith(f"{question} (question, answered by D-1)")
+    assert opened[1] == "answered by D-1: Heights are metres only." and opened[2].startswith("why: One unit. (")
     assert agent.lines("recall", query="open questions") == ["no question is kept that holds"]
 
 
 def test_a_card_takes_the_place_of_a_block_and_the_file_says_so(agent: Caller) -> None:
     fact = agent("remember", text="The staging cluster has four nodes", kind="fact")["id"]
     agent("remember", text="Does staging have four nodes or five?", kind="question", replaces=fact)
-    assert "superseded" in agent.lines("open", id=fact)[0]
+    assert "replaced by" in agent.lines("open", id=fact)[0]
 
 
 def test_a_kind_is_listed_and_an_id_is_found(agent: Caller) -> None:
@@ -95,8 +96,22 @@ def test_a_client_that_comes_back_is_still_the_author_of_its_records(clew: Clew,
     again = connected(clew, "coder", "two")
     again("remember", text="Something else entirely", kind="fact")
     assert again("retract", id=kept, why="It was only a trial.")["status"] == "revoked"
-    other = agent("remember", text="Lamps are lit at dusk", kind="decision", why="The rules say so.")["id"]
+    other = at_page(clew)("remember", text="Lamps are lit at dusk", kind="decision", why="So it is.")["id"]
     assert connected(clew, "somebody", "three")("retract", id=other, why="Not mine.")["status"] == "proposed"
+
+
+def test_the_author_of_a_record_is_the_client_whichever_connection_it_was(clew: Clew, agent: Caller) -> None:
+    agent("remember", text="Start times are UTC", kind="fact")
+    again = connected(clew, "coder", "two")
+    again("remember", text="End times are UTC", kind="fact")
+    again("remember", text="Which zone do users see?", kind="question")
+    told = "\n".join(
+        again.lines("recall", query="which zone do users see") + again.lines("recall", query="start times")
+    )
+    assert ", coder): Which zone" in told and ", coder): Start times" in told and "coder-" not in told
+    assert [again("open", id=id)["block"]["fields"]["Author"] for id in ("F-1", "F-2")] == ["coder", "coder"]
+    events = Caller(clew)("events_list", types=["block_written"])["events"]
+    assert [event["agent"] for event in events] == ["coder-2", "coder-1"], "events keep the connection"
 
 
 def test_what_waits_falls_with_the_record_it_was_about(agent: Caller) -> None:
@@ -107,9 +122,26 @@ def test_what_waits_falls_with_the_record_it_was_about(agent: Caller) -> None:
     assert "waits:" not in "\n".join(agent.lines("resume"))
 
 
+def test_a_record_falls_with_its_proposal(agent: Caller) -> None:
+    agent("remember", text="All services use PostgreSQL as their database", kind="decision", why="One to run.")
+    second = agent("remember", text="No service uses PostgreSQL as its database", kind="decision", why="Cost.")
+    assert agent("retract", id=second["proposal"], why="It was never meant.")["status"] == "withdrawn"
+    assert "(decision, withdrawn)" in agent.lines("open", id=second["id"])[0]
+    told = "\n".join(agent.lines("resume"))
+    assert "No service uses" not in told and "waits:" not in told
+    agent("undo")
+    assert "(decision, proposed)" in agent.lines("open", id=second["id"])[0]
+
+
+def test_kinds_without_a_question_are_listed(agent: Caller) -> None:
+    agent("remember", text="The mast is 12 m high", kind="fact")
+    agent("remember", text="Which paint?", kind="question")
+    assert [line.split()[0] for line in agent.lines("recall", kinds=["fact", "question"])] == ["CARD-1", "F-1"]
+
+
 def test_resume_tells_reasons_what_would_replace_what_and_checks_that_wait(clew: Clew, agent: Caller) -> None:
     agent("remember", text=RULE, kind="rule", why="It must run on a bare python.", guard={"paths": ["x"], "must": "y"})
-    agent("remember", text="The file named last wins", kind="decision", why="Shells do so.")
+    at_page(clew)("remember", text="The file named last wins", kind="decision", why="Shells do so.")
     connected(clew, "somebody", "two")(
         "remember", text="The file named first wins", kind="decision", why="Safer.", replaces="D-1"
     )
@@ -213,7 +245,7 @@ def test_a_blocked_step_is_still_told_as_blocked(agent: Caller) -> None:
 def test_an_older_record_does_not_claim_to_replace_what_came_after_it(agent: Caller) -> None:
     agent("remember", kind="rule", text="Every public function has a docstring")
     agent("remember", kind="rule", text="Public functions need docstrings")
-    agent("retract", id="R-2", why="the same as R-1", replaced_by="R-1")
+    at_page(agent.clew)("retract", id="R-2", why="the same as R-1", replaced_by="R-1")
     agent("remember", kind="decision", text="The file named last wins")
     agent("remember", kind="decision", text="The file named first wins", why="shells do so", replaces="D-1")
     told = {name: "\n".join(agent.lines(name, **given)) for name, given in VIEWS.items()}

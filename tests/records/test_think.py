@@ -62,7 +62,7 @@ def test_two_agents_think_in_sessions_of_their_own(clew: Clew) -> None:
     assert one("think", text="Mine.")["session"] != two("think", text="Mine too.")["session"]
 
 
-def mended(agent: Caller, **given: Any) -> Answer:
+def repaired(agent: Caller, **given: Any) -> Answer:
     """What the first suggestion of a refused think does, pasted as it stands."""
     refused = agent.answer("think", **given)
     assert not refused.ok and not re.search("branchFromThought|revisesThought|branchId|sessionId", refused.text)
@@ -72,12 +72,12 @@ def mended(agent: Caller, **given: Any) -> Answer:
 
 def test_a_branch_without_a_start_is_refused_in_the_words_of_think(clew: Clew) -> None:
     agent = connected(clew, "coder", "one")
-    assert mended(agent, text="Another view", branch="alt").lines[0].startswith("thought 1, session ")
+    assert repaired(agent, text="Another view", branch="alt").lines[0].startswith("thought 1, session ")
     agent("think", text="The cache is stale.")
     refused = agent.answer("think", text="Another view", branch="alt").envelope["error"]
     assert refused["message"] == "branch_from: is required to start branch alt"
     assert refused["hints"] == [{"kind": "missing_required", "field": "branch_from"}]
-    assert mended(agent, text="Another view", branch="alt").lines == ["thought 3 on alt"]
+    assert repaired(agent, text="Another view", branch="alt").lines == ["thought 3 on alt"]
     assert agent("think", text="And on", branch="alt")["number"] == 4
 
 
@@ -86,8 +86,8 @@ def test_other_refusals_of_think_mend_themselves_too(clew: Clew) -> None:
     session = agent("think", text="The cache is stale.")["session"]
     agent("think", text="After a write.")
     agent("think", text="Another view", branch="alt", branch_from=1)
-    assert mended(agent, text="And on", branch="alt", branch_from=2).lines == ["thought 3 on alt"]
-    assert mended(agent, text="Third view", branch="Third View!", branch_from=1).lines == ["thought 2 on third-view"]
-    assert mended(agent, text="Mine", session="nobody").lines == ["thought 3"]
-    assert mended(agent, text="No", revises=9).envelope["result"]["id"] == session
-    assert mended(agent, text="No", branch="more", branch_from=9).envelope["result"]["id"] == session
+    assert repaired(agent, text="And on", branch="alt", branch_from=2).lines == ["thought 3 on alt"]
+    assert repaired(agent, text="Third view", branch="Third View!", branch_from=1).lines == ["thought 2 on third-view"]
+    assert repaired(agent, text="Mine", session="nobody").lines == ["thought 3"]
+    assert repaired(agent, text="No", revises=9).envelope["result"]["id"] == session
+    assert repaired(agent, text="No", branch="more", branch_from=9).envelope["result"]["id"] == session

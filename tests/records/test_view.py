@@ -27,7 +27,7 @@ def test_a_proposal_is_a_sentence_and_no_list_of_ids(call: Caller) -> None:
     ops = [{"op": "set_status", "target": block, "status": "revoked"}]
     staged = call("propose_edit", ops=ops, rationale="They are gone")["proposal_id"]
     shown = call("record_view", id=staged)
-    assert shown["title"] == "Mark “Kiosks poll every 30 seconds” as revoked"
+    assert shown["title"] == "Withdraw “Kiosks poll every 30 seconds”"
     ops = [{"op": "update_field", "target": block, "field": "Rationale", "value": "Batteries"}]
     staged = call("propose_edit", ops=ops, rationale="Say why")["proposal_id"]
     assert call("record_view", id=staged)["title"] == "Change Rationale of “Kiosks poll every 30 seconds” to: Batteries"

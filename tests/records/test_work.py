@@ -9,6 +9,7 @@ import pytest
 from clew.app import Clew
 from clew.surroundings import clew_command
 from tests.conftest import Caller
+from tests.people import person
 from tests.tasks.test_receipts import prove as seen
 
 STEPS = ["parser; reads quotes; test: pytest -q", {"title": "docs", "test": "make docs"}, "release"]
@@ -17,6 +18,13 @@ STEPS = ["parser; reads quotes; test: pytest -q", {"title": "docs", "test": "mak
 def connected(clew: Clew, client: str, handle: str) -> Caller:
     caller = Caller(clew, "agent")
     caller.session.client, caller.session.handle = client, handle
+    return caller
+
+
+def at_page(clew: Clew) -> Caller:
+    """A person who signed in at the page."""
+    caller = Caller(clew, "agent")
+    caller.session = person()
     return caller
 
 

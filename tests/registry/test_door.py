@@ -151,8 +151,8 @@ def test_a_huge_text_is_refused_quickly_and_named(shared: Clew, size: int) -> No
 def test_an_unknown_argument_names_the_nearest_one(shared: Clew) -> None:
     answer = shared.dispatcher.call("show", {"doc_knd": "notes"}, Connection())
     assert "did you mean doc_kind?" in answer.envelope["error"]["message"]
-    mended = [item for item in answer.envelope["suggestions"] if item.get("target") == "show"]
-    assert mended[0]["params"] == {"doc_kind": "notes"}
+    repaired = [item for item in answer.envelope["suggestions"] if item.get("target") == "show"]
+    assert repaired[0]["params"] == {"doc_kind": "notes"}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from clew.app import Clew
 from clew.registry.connection import Connection
+from clew.settings import derived_workspace
 from tests.conftest import Caller
 
 Make = Callable[..., Clew]
@@ -31,6 +32,20 @@ def test_an_allow_list_is_kept(make_clew: Make) -> None:
     call = Caller(make_clew(workspace_allowlist="ws, a"))
     assert call("show", workspace="a")["entries"] == []
     assert call.error("show", workspace="b")["code"] == "WORKSPACE_NOT_ALLOWED"
+
+
+def test_an_allow_list_fences_the_workspace_that_calls_leave_out(make_clew: Make) -> None:
+    """The name of the directory is no way around the list: the first of the list is the default."""
+    clew = make_clew(workspace=None, workspace_allowlist="aa, bb")
+    call = Caller(clew)
+    assert call.answer("status", fmt="json").envelope["result"]["workspace"] == "aa"
+    own = derived_workspace(clew.settings.project_root)
+    refused = call.error("tasks_create", kind="plan", title="X", workspace=own)
+    assert refused["code"] == "WORKSPACE_NOT_ALLOWED" and refused["recovery"] == "Use one of aa, bb."
+    call("tasks_create", kind="plan", title="X")
+    assert call("workspace_list")["workspaces"]
+    listed = Caller(make_clew(workspace=None, workspace_allowlist=f"aa, {own}"))
+    assert listed.answer("status", fmt="json").envelope["result"]["workspace"] == own
 
 
 def test_another_projects_guard_is_refused(make_clew: Make) -> None:

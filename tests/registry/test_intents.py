@@ -1,9 +1,11 @@
 """op_search understands the words people use."""
 
+import pytest
+
 from clew.app import Clew
 from clew.registry.discovery import search
 from tests.conftest import Caller
-from tests.registry.intents import INTENTS
+from tests.registry.intents import EVERYDAY, INTENTS, WISHES
 
 
 def place(query: str, wanted: set[str]) -> int:
@@ -19,6 +21,12 @@ def test_what_people_ask_for_is_among_the_first_three() -> None:
     assert len(INTENTS) == 63
     assert len(missed) <= 3, missed
     assert first >= 50
+
+
+@pytest.mark.parametrize("wishes", [WISHES, EVERYDAY], ids=["wishes", "everyday"])
+def test_what_an_agent_wishes_comes_first(wishes: list[tuple[str, set[str]]]) -> None:
+    missed = {query: search(query)[0].name for query, wanted in wishes if place(query, wanted)}
+    assert len(missed) <= 0.15 * len(wishes), missed
 
 
 def test_an_exact_name_gives_that_one_schema(call: Caller) -> None:

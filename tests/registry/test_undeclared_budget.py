@@ -69,7 +69,7 @@ def test_no_read_that_declares_no_budget_answers_without_end(call: Caller) -> No
     unbudgeted = [
         found
         for found in declared().values()
-        if not (found.writes or found.budget or found.whole) and found.module.startswith("clew.")
+        if not (found.writes or found.budget or found.view.whole) and found.module.startswith("clew.")
     ]
     assert len(unbudgeted) > 30
     sizes = {}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew, open_clew
+from clew.errors import ClewError
 from clew.registry import permission
 from clew.registry.catalogue import import_everything
 from clew.registry.connection import Connection
@@ -16,6 +17,7 @@ from clew.registry.operation import declared
 from clew.registry.permission import is_slip
 from clew.settings import load_settings
 from clew.store.workspaces import find_workspace, workspace_names
+from clew.trust import trust
 
 
 class Project:
@@ -95,6 +97,8 @@ def test_projects_that_name_one_workspace_share_it(
     api: Project, tmp_path: Path, database_flags: dict[str, Any]
 ) -> None:
     api.note("ours")
+    Project(tmp_path / "three" / "x", database_flags, 'workspace = "api"\n').clew.close()
+    trust(Path(database_flags["home"]), tmp_path / "three" / "x" / "clew.toml")
     named = Project(tmp_path / "three" / "x", database_flags, 'workspace = "api"\n')
     assert named.notes() == ["ours"]
     named.clew.close()
@@ -133,11 +137,11 @@ def test_writing_into_a_slip_of_a_known_name_is_refused_with_the_known_one(api: 
     api.note("first", workspace="storage")
     refused = api.note("second", workspace="storagge")
     assert refused["error"]["code"] == "UNKNOWN_ID"
-    mended = next(item for item in refused["suggestions"] if item["action"] == "call_tool")
-    assert mended["target"] == "notes_commit"
-    assert mended["params"] == {"content": "second", "workspace": "storage"}
+    repaired = next(item for item in refused["suggestions"] if item["action"] == "call_tool")
+    assert repaired["target"] == "notes_commit"
+    assert repaired["params"] == {"content": "second", "workspace": "storage"}
     assert api.workspaces() == ["storage"]
-    assert api.call(mended["target"], **mended["params"])["success"]
+    assert api.call(repaired["target"], **repaired["params"])["success"]
 
 
 def test_init_makes_what_is_meant_to_stand_beside(api: Project) -> None:
@@ -178,3 +182,34 @@ def test_there_is_a_most_of_workspaces(api: Project, monkeypatch: pytest.MonkeyP
 )
 def test_what_counts_as_a_slip(name: str, other: str, slip: bool) -> None:
     assert is_slip(name, other) == is_slip(other, name) == slip
+
+
+def test_a_clone_that_names_anothers_workspace_needs_trust(
+    api: Project, tmp_path: Path, database_flags: dict[str, Any]
+) -> None:
+    """Its file would read and poison what another place made, until a person trusts it."""
+    api.note("ours")
+    clone = Project(tmp_path / "clone", database_flags, 'workspace = "api"\n')
+    try:
+        for name, arguments in (("show", {"doc_kind": "notes"}), ("notes_commit", {"content": "poison"})):
+            refused = clone.call(name, **arguments)["error"]
+            assert (refused["code"], refused["details"]["rule"]) == ("NOT_ALLOWED", "trust")
+            assert "clew trust" in refused["recovery"]
+        with pytest.raises(ClewError):
+            clone.clew.dispatcher.read_resource("mind-mem://decisions", Connection())
+    finally:
+        clone.clew.close()
+    assert api.notes() == ["ours"]
+    trust(Path(database_flags["home"]), tmp_path / "clone" / "clew.toml")
+    trusted = Project(tmp_path / "clone", database_flags, 'workspace = "api"\n')
+    assert trusted.notes() == ["ours"]
+    trusted.clew.close()
+
+
+def test_a_file_that_nobody_trusted_may_name_a_workspace_of_its_own(
+    tmp_path: Path, database_flags: dict[str, Any]
+) -> None:
+    for _ in range(2):
+        project = Project(tmp_path / "one", database_flags, 'workspace = "mine"\n')
+        assert project.note("ours")["success"]
+        project.clew.close()

@@ -16,7 +16,7 @@ SECTOR = 512
 
 @dataclass(frozen=True)
 class Call:
-    """What was done to a file: write, truncate, sync or delete."""
+    """What was done to a file: read, write, truncate, sync or delete."""
 
     kind: str
     file: str
@@ -69,6 +69,10 @@ class DiskFile(apsw.VFSFile):
     def __init__(self, watcher: Recording | Failing, name: Any, plain: str, flags: list[int]) -> None:
         self._watcher, self._plain = watcher, plain
         super().__init__("unix", name, flags)
+
+    def xRead(self, amount: int, offset: int) -> bytes:
+        self._watcher.note(Call("read", self._plain, offset))
+        return super().xRead(amount, offset)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         self._watcher.note(Call("write", self._plain, offset, bytes(data)))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from clew.errors import ClewError
-from clew.store import postgres
+from clew.store import postgres, postgres_connections
 from clew.store.database import Database
 from clew.store.sqlite import SqliteDatabase
 from clew.store.workspaces import find_workspace
@@ -23,7 +23,7 @@ def opened(place: str, wait: float) -> Database:
 
 def main() -> None:
     place, key, idle = sys.argv[1], sys.argv[2], float(sys.argv[3])
-    postgres.IDLE_SECONDS = idle
+    postgres_connections.IDLE_SECONDS = idle
     database = opened(place, 60)
     try:
         with database.write() as tx:

@@ -61,7 +61,13 @@ def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path:
 
 @pytest.mark.parametrize(
     ("kind", "error"),
-    [("write", apsw.IOError), ("write", apsw.FullError), ("sync", apsw.IOError), ("open", apsw.CantOpenError)],
+    [
+        ("read", apsw.IOError),
+        ("write", apsw.IOError),
+        ("write", apsw.FullError),
+        ("sync", apsw.IOError),
+        ("open", apsw.CantOpenError),
+    ],
 )
 def test_a_call_that_fails_is_told_truly_and_harms_nothing(tmp_path: Path, kind: str, error: type[Exception]) -> None:
     number, told = 0, []
@@ -88,6 +94,21 @@ def test_a_call_that_fails_is_told_truly_and_harms_nothing(tmp_path: Path, kind:
     assert number > 1
 
 
+def test_a_disk_that_cannot_be_read_is_called_by_its_name(tmp_path: Path) -> None:
+    """Not a damaged store, for which one would restore a backup over a whole one."""
+    put(SqliteDatabase(tmp_path / "clew.db"), "before")
+    for number in range(1, 6):
+        failing = Failing("read", number, apsw.IOError)
+        with mounted(failing), pytest.raises(ClewError) as refused:
+            database = SqliteDatabase(tmp_path / "clew.db")
+            with database.read() as tx:
+                tx.all("SELECT * FROM meta")
+        database.close()
+        assert failing.struck
+        assert refused.value.code == "STORE_UNAVAILABLE"
+    assert "before" in keys(tmp_path / "clew.db")
+
+
 def attempt(database: SqliteDatabase, key: str) -> str:
     try:
         put(database, key, 30_000)
@@ -103,7 +124,7 @@ def test_an_error_inside_an_attempt_does_not_let_the_rest_commit_by_itself(tmp_p
     put(database, "before")
     with pytest.raises(ClewError), database.write() as tx:
         tx.run(PUT, "outer", "x")
-        with pytest.raises(apsw.ConstraintError), tx.attempt():
+        with pytest.raises(apsw.ConstraintError), tx.savepoint():
             # OR ROLLBACK ends the transaction as a full disk would.
             tx.run("INSERT OR ROLLBACK INTO meta (key, value) VALUES ('before', 'x')")
         tx.run(PUT, "alone", "x")

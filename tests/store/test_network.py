@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from clew.errors import ClewError
-from clew.store import postgres
+from clew.store import postgres_connections
 from clew.store.postgres import PostgresDatabase, without_password
 from tests.store.proxy import Proxy, Rule
 from tests.waiting import until
@@ -152,7 +152,7 @@ def test_a_silent_server_is_given_up(database: PostgresDatabase, proxy: Proxy, t
 def test_a_client_that_vanishes_inside_a_write_does_not_lock_the_workspace(
     proxy: Proxy, direct: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "IDLE_SECONDS", 3.0)
+    monkeypatch.setattr(postgres_connections, "IDLE_SECONDS", 3.0)
     lock = "SELECT value FROM meta WHERE key = 'schema_version' FOR UPDATE"
     vanishing = PostgresDatabase(proxy.proxied_url)
     locked = []
@@ -205,13 +205,13 @@ def test_a_running_process_does_not_write_into_a_newer_schema(empty_postgres_url
 def test_another_database_under_the_same_url_is_another_lineage(empty_postgres_url: str, postgres_url: str) -> None:
     database = PostgresDatabase(empty_postgres_url)
     with database.read() as tx:
-        before = tx.lineage
+        before = tx.generation
     database.close()
     database.url = postgres_url
     with database.read():
         pass
     with database.read() as tx:
-        assert tx.lineage == before + 1
+        assert tx.generation == before + 1
     database.close()
 
 

@@ -140,7 +140,7 @@ def test_a_restored_file_is_noticed_by_readers_and_writers(
     put(writer, "after")
     assert keys(reader) == keys(writer) == {"old", "after"}
     with reader.read() as tx:
-        assert tx.lineage == 1
+        assert tx.generation == 1
 
 
 def test_a_file_that_goes_between_begin_and_commit_is_not_acknowledged(database: SqliteDatabase) -> None:
@@ -237,7 +237,7 @@ def test_what_follows_a_rollback_of_sqlites_own_is_not_written(database: SqliteD
     put(database, "before")
     with pytest.raises(ClewError), database.write() as tx:
         tx.run(PUT, "first", "x")
-        with suppress(apsw.ConstraintError), tx.attempt():
+        with suppress(apsw.ConstraintError), tx.savepoint():
             tx.run("INSERT OR ROLLBACK INTO meta (key, value) VALUES ('before', 'x')")
         tx.run(PUT, "second", "x")
     assert keys(database) == {"before"}

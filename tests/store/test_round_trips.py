@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,16 @@ def call(postgres_url: str, tmp_path: Any) -> Iterator[Caller]:
 
 @pytest.fixture
 def trips(monkeypatch: pytest.MonkeyPatch) -> list[Wire]:
-    """Grows whenever somebody waits for the server."""
+    """Grows whenever the caller waits for the server; what threads do behind the calls keeps nobody waiting."""
     waited: list[Wire] = []
-    plain = Wire.exchange
-    monkeypatch.setattr(Wire, "exchange", lambda wire: waited.append(wire) or plain(wire))  # type: ignore[func-returns-value]
+    plain, caller = Wire.exchange, threading.get_ident()
+
+    def counted(wire: Wire) -> Any:
+        if threading.get_ident() == caller:
+            waited.append(wire)
+        return plain(wire)
+
+    monkeypatch.setattr(Wire, "exchange", counted)
     return waited
 
 
@@ -70,7 +77,8 @@ def waits(url: str, trips: list[Wire], home: Path, count: int) -> dict[str, int]
     flags = {"home": home, "database_url": url, "embedding_model": "none", "workspace_lock": False}
     clew = open_clew(load_settings({**flags, "workspace": f"from-{count}", "memory_dir": home / "memory"}, {}, home))
     call, found = Caller(clew), {}
-    call("propose_update", block_type="decision", statement="Keep it")  # the tree is laid out
+    call("propose_update", block_type="decision", statement="Keep it")
+    (home / "memory/decisions").mkdir()
     (home / "memory/decisions/DECISIONS.md").write_text("".join(map(decision, range(count))))
     trips.clear()
     call("list_proposals")

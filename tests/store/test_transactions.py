@@ -46,16 +46,16 @@ def test_many_questions_are_answered_each_by_its_own_rows(database: Database) ->
     with database.write() as tx:
         tx.many(PUT, [(f"k{number}", str(number)) for number in range(count)])
         asked = [(f"k{number}",) if number % 3 else (None,) for number in range(count)]
-        found = tx.each("SELECT key, value FROM meta WHERE key = ?", asked)
+        found = tx.batch("SELECT key, value FROM meta WHERE key = ?", asked)
         assert found == [[{"key": f"k{n}", "value": str(n)}] if n % 3 else [] for n in range(count)]
-        assert tx.each(GET, []) == []
+        assert tx.batch(GET, []) == []
 
 
 def test_a_question_among_many_that_fails_undoes_the_transaction(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url)
     with pytest.raises(ClewError), database.write() as tx:
         tx.run(PUT, "before", "1")
-        tx.each("SELECT 1 / ?::bigint AS one", [(1,), (0,), (1,)])
+        tx.batch("SELECT 1 / ?::bigint AS one", [(1,), (0,), (1,)])
     assert kept(database, "before") is None
     database.close()
 
@@ -100,7 +100,7 @@ def test_an_operation_that_raises_leaves_nothing(database: Database) -> None:
 def test_a_failed_attempt_is_undone_alone(database: Database) -> None:
     with database.write() as tx:
         tx.run(PUT, "before", "1")
-        with pytest.raises(Exception, match=r"(?i)unique|duplicate"), tx.attempt():
+        with pytest.raises(Exception, match=r"(?i)unique|duplicate"), tx.savepoint():
             tx.run(PUT, "inside", "1")
             tx.run(PUT, "before", "2")
         tx.run(PUT, "after", "1")
@@ -110,7 +110,7 @@ def test_a_failed_attempt_is_undone_alone(database: Database) -> None:
 def test_an_attempt_given_up_before_its_writes_were_sent(database: Database) -> None:
     with database.write() as tx:
         tx.run(PUT, "before", "1")
-        with pytest.raises(ValueError, match="no good"), tx.attempt():
+        with pytest.raises(ValueError, match="no good"), tx.savepoint():
             tx.run(PUT, "inside", "1")
             raise ValueError("no good")
         tx.run(PUT, "after", "1")
@@ -119,7 +119,7 @@ def test_an_attempt_given_up_before_its_writes_were_sent(database: Database) -> 
 
 def test_an_attempt_that_succeeds_stays(database: Database) -> None:
     with database.write() as tx:
-        with tx.attempt():
+        with tx.savepoint():
             tx.run(PUT, "inside", "1")
         tx.run(PUT, "after", "1")
     assert kept(database, "inside") == "1"

@@ -33,7 +33,7 @@ SHAPES: dict[str, set[str]] = {
     "tasks_create": {"id", "qualified_id", "kind", "revision", "event"},
     "tasks_decompose": {"task", "revision", "steps", "event"},
     "tasks_define": STEP_ANSWER,
-    "tasks_delete": {"id", "kind", "event"},
+    "tasks_delete": {"task", "revision", "step", "event"},
     "tasks_delta": {"workspace", "events", "pagination"},
     "tasks_done": STEP_ANSWER,
     "tasks_edit": {"id", "kind", "revision", "event"},

@@ -17,7 +17,7 @@ def codes(result: dict[str, Any]) -> list[str]:
     return [issue["code"] for issue in result["issues"]]
 
 
-def mend(call: Caller, **target: str) -> list[str]:
+def fix(call: Caller, **target: str) -> list[str]:
     """Apply the first patch again and again; returns the ids in the order applied."""
     applied: list[str] = []
     while patches := lint(call, **target)["patches"]:
@@ -48,7 +48,7 @@ def test_a_task_s_weak_points_are_found_and_mended(call: Caller, task: str) -> N
     proof = next(patch for patch in found["patches"] if patch["id"].endswith("require_proof_tests"))
     assert proof["apply"]["arguments"]["step_id"] == "STEP-00000004"
     assert "patch:step:STEP-00000001:seed_success_criteria" in [patch["id"] for patch in found["patches"]]
-    assert len(mend(call, task=task)) == 17
+    assert len(fix(call, task=task)) == 17
     assert codes(lint(call, task=task)) == ["MISSING_PROOF_TESTS"]
 
 
@@ -65,7 +65,7 @@ def test_a_task_without_steps_gets_some(call: Caller) -> None:
     found = lint(call, task="TASK-001")
     assert (found["issues"][0]["code"], found["issues"][0]["severity"]) == ("NO_STEPS", "error")
     assert found["summary"]["errors"] == 1
-    assert "patch:task:seed_steps:v1" in mend(call, task="TASK-001")
+    assert "patch:task:seed_steps:v1" in fix(call, task="TASK-001")
 
 
 def test_an_active_task_without_open_steps_is_completed(call: Caller, task: str) -> None:
@@ -73,7 +73,7 @@ def test_an_active_task_without_open_steps_is_completed(call: Caller, task: str)
     for path in ("s:0", "s:1"):
         call("tasks_close_step", task=task, path=path, checkpoints="gate")
     assert "ACTIVE_NO_OPEN_STEPS" in codes(lint(call, task=task))
-    assert f"patch:task:{task}:mark_done" in mend(call, task=task)
+    assert f"patch:task:{task}:mark_done" in fix(call, task=task)
 
 
 def test_a_plan_with_too_many_active_tasks_is_thinned_around_the_focus(call: Caller, task: str) -> None:
@@ -86,12 +86,12 @@ def test_a_plan_with_too_many_active_tasks_is_thinned_around_the_focus(call: Cal
     assert set(codes(found)) == {"ACTIVE_LIMIT_EXCEEDED", "ACTIVE_TASKS_MISSING_ANCHOR", "NO_CHECKLIST", "TRACE_ONLY"}
     action = found["actions"][0]["apply"]
     assert len(call(action["tool"], **action["arguments"])["tasks"]) == 5
-    applied = mend(call, plan="PLAN-001")
+    applied = fix(call, plan="PLAN-001")
     assert "patch:plan:active_limit:park:TASK-001" not in applied
     assert [r["id"] for r in call("tasks_context", tasks_status="ACTIVE")["tasks"]] == [
         "TASK-001",
-        "TASK-004",
-        "TASK-005",
+        "TASK-002",
+        "TASK-003",
     ]
 
 

@@ -392,7 +392,7 @@ def test_grades_are_shown_wherever_a_proof_is(call: Caller, task: str, project: 
         for text in (str(lines), shown["text"]):
             assert (
                 "1 stale (files changed since: s:0)" in text
-            ) is changed and "2 of 2 done: 1 seen, 1 claimed" in text
+            ) is changed and "2 of 2 done: 1 seen, 1 claimed (s:1)" in text
         states = {step["path"]: step["state"] for step in call("tasks_proofs", task=task)["steps"]}
         assert states == grades
     found = {hit["_id"]: hit["status"] for hit in call("recall", query="make test docs", limit=20)["results"]}

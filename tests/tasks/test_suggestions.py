@@ -60,7 +60,6 @@ REFUSALS: dict[str, tuple[list[tuple[str, dict[str, Any]]], str, dict[str, Any]]
     "failed batch": ([], "tasks_batch", {"operations": [{"tool": "tasks_done", "args": S0}]}),
     "unknown focus": ([], "tasks_focus_set", {"task": "TASK-009"}),
     "empty focus": ([], "tasks_focus_set", {}),
-    "past the end": ([], "tasks_plan", {"plan": "PLAN-001", "current": 3}),
     "misspelt": ([], "tasks_note", {**S0, "text": "n"}),
 }
 

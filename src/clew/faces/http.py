@@ -10,12 +10,16 @@ import asyncio
 import hmac
 import ipaddress
 import socket
-from collections.abc import Callable, Iterable
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable
+from math import ceil
 from urllib.parse import urlsplit
 
 import h11
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -27,6 +31,8 @@ ARRIVAL = 15.0
 """Seconds that a request, head and body, may take to arrive; 4 MiB need a second on a poor line."""
 RESERVED_FILES = 48
 BODY_LIMIT = 4 * 1024 * 1024
+MOST_UNDER_WAY = 64
+"""Calls of one session, or of one client without a session, that may wait for their answers at a time."""
 TOKEN_HEADER = "x-mindmem-token"
 _FROM_ELSEWHERE = frozenset({"cross-site", "same-site"})
 """What browsers say of requests that another page makes: an image or a plain GET carries no Origin, but this."""
@@ -40,9 +46,9 @@ def is_loopback(host: str) -> bool:
     return address is not None and address.is_loopback
 
 
-def check_address(host: str, token: str | None) -> None:
+def check_address(host: str, token: str | None, issuer: str | None = None) -> None:
     """Refuses to be reachable from other machines without a token."""
-    if token is None and not is_loopback(host):
+    if token is None and issuer is None and not is_loopback(host):
         raise ClewError(
             "NOT_ALLOWED",
             f"refusing to listen on {host} without a token: everybody who reaches it could read and write",
@@ -134,25 +140,148 @@ class HostGate:
         return await self._app(scope, receive, send)
 
 
-class TokenGate:
-    """Lets in who has the token, in either of the two headers; without a token everybody."""
+PRINCIPAL = "clew.principal"
+"""Under which key of a scope a gate leaves whom it let in."""
+Recognize = Callable[[HTTPConnection], Awaitable[object | None]]
+"""Who sends a request; None for somebody who may not come in. Raises TooManyWrong for who guesses."""
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
+
+class TooManyWrong(Exception):
+    """Somebody sent so many wrong tokens that the next one is not looked at."""
+
+
+class TooManyCalls(Exception):
+    """Somebody sends more than this server takes of one caller; `seconds` until the next request is taken."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+async def refuse_for_now(_: Request, problem: Exception) -> JSONResponse:
+    seconds = max(1, ceil(problem.seconds)) if isinstance(problem, TooManyCalls) else 1
+    told = f"more requests a minute than this server takes of one caller; the next one in {seconds} s"
+    return JSONResponse({"error": told}, 429, {"Retry-After": str(seconds)})
+
+
+class RateLimit:
+    """So many requests a minute of each caller, as many at once; remembers at most CALLERS of them."""
+
+    CALLERS = 10_000
+
+    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = float(a_minute)
+        self._each_second = a_minute / 60
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+        """How many requests each caller had left, and when."""
+
+    def take(self, caller: str) -> None:
+        now = self._clock()
+        left, at = self._left.pop(caller, (self._most, now))
+        left = min(self._most, left + (now - at) * self._each_second)
+        if len(self._left) >= self.CALLERS:
+            self._left.pop(next(iter(self._left)))  # who asked longest ago
+        self._left[caller] = (left - 1 if left >= 1 else left, now)
+        if left < 1:
+            raise TooManyCalls((1 - left) / self._each_second)
+
+
+class Brake:
+    """Makes a caller wait after `most` wrong secrets in SECONDS; remembers at most CALLERS addresses."""
+
+    MOST, SECONDS, CALLERS = 10, 60.0, 1_000
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._wrong: dict[str, deque[float]] = {}
+
+    def holds(self, caller: str) -> bool:
+        times = self._wrong.get(caller, deque())
+        while times and time.monotonic() - times[0] > self.SECONDS:
+            times.popleft()
+        return len(times) >= self._most
+
+    def note(self, caller: str) -> None:
+        if len(self._wrong) >= self.CALLERS:
+            self._wrong.pop(next(iter(self._wrong)))
+        self._wrong.setdefault(caller, deque(maxlen=self._most)).append(time.monotonic())
+
+
+Challenge = Callable[[HTTPConnection], str]
+"""What a refusal says of how to come in (`WWW-Authenticate`)."""
+
+
+def plain_challenge(_: HTTPConnection) -> str:
+    return 'Bearer realm="clew"'
+
+
+class TokenGate:
+    """Lets in whom it recognizes by a token."""
+
+    def __init__(self, app: ASGIApp, recognize: Recognize, challenge: Challenge = plain_challenge) -> None:
         self._app = app
-        self._token = token
+        self._recognize = recognize
+        self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in {"http", "websocket"} and not has_token(Headers(scope=scope), self._token):
-            return await refuse(scope, receive, send, 401, "a bearer token is needed")
+        if scope["type"] in {"http", "websocket"}:
+            connection = HTTPConnection(scope)
+            try:
+                found = await self._recognize(connection)
+            except TooManyWrong:
+                return await refuse(scope, receive, send, 429, "too many wrong tokens; wait a minute")
+            if found is None:
+                told = {"WWW-Authenticate": self._challenge(connection)}
+                return await refuse(scope, receive, send, 401, "a bearer token is needed", told)
+            scope = {**scope, PRINCIPAL: found}
         return await self._app(scope, receive, send)
+
+
+class CallLimit:
+    """Refuses the calls of somebody who has too many under way: they would only wait, in this server's memory."""
+
+    def __init__(self, app: ASGIApp, most: int = MOST_UNDER_WAY) -> None:
+        self._app = app
+        self._most = most
+        self._under_way: Counter[tuple[str, ...]] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)  # what a GET opens is a stream that stays open
+            return
+        caller = self._caller(scope)
+        if self._under_way[caller] >= self._most:
+            said = f"{self._most} calls of yours are under way; send the next one when one of them is answered"
+            await refuse(scope, receive, send, 429, said)
+            return
+        self._under_way[caller] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way[caller] -= 1
+            if not self._under_way[caller]:
+                del self._under_way[caller]
+
+    def _caller(self, scope: Scope) -> tuple[str, ...]:
+        headers = Headers(scope=scope)
+        session = headers.get("mcp-session-id")
+        if session is not None:
+            return (session,)
+        host = scope["client"][0] if scope.get("client") else ""
+        return (headers.get("authorization", ""), headers.get("cookie", ""), host)
 
 
 def has_token(headers: Headers, token: str | None) -> bool:
     if token is None:
         return True
+    return sum(same_secret(secret, token) for secret in sent_tokens(headers)) > 0  # both are compared
+
+
+def sent_tokens(headers: Headers) -> list[str]:
+    """What a caller sends as a token, in either of the two headers; empty where it sends none."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
-    given = [bearer.strip() if scheme.lower() == "bearer" else "", headers.get(TOKEN_HEADER, "")]
-    return sum(same_secret(secret, token) for secret in given) > 0  # both are compared, whichever is right
+    return [bearer.strip() if scheme.lower() == "bearer" else "", headers.get(TOKEN_HEADER, "")]
 
 
 def same_secret(given: str, wanted: str) -> bool:
@@ -166,12 +295,14 @@ def same_site(headers: Headers) -> bool:
     return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send, status: int, message: str) -> None:
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
+) -> None:
     if scope["type"] == "websocket":
         # Closing before accepting makes the server answer the handshake with 403.
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return
-    headers = {"WWW-Authenticate": 'Bearer realm="clew"'} if status == 401 else None
+    headers = headers or ({"Retry-After": "1"} if status == 429 else None)
     await JSONResponse({"error": message}, status, headers)(scope, receive, send)
 
 
@@ -212,16 +343,21 @@ def base_address(listener: socket.socket) -> str:
 
 
 class HttpServer(uvicorn.Server):
-    """Uvicorn, told to end the streams of notices before it waits for open requests."""
+    """Uvicorn, told to end the streams of notices before it waits for open requests, and what to do after the last."""
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_stop: Callable[[], None], on_stopped: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(config)
         self._on_stop = on_stop
+        self._on_stopped = on_stopped
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams of notices never end by themselves, and uvicorn would wait for them.
         self._on_stop()
         await super().shutdown(sockets)
+        # Not when the process ends: uvicorn ends it by the signal that it was sent.
+        await asyncio.to_thread(self._on_stopped)
 
 
 class ImpatientProtocol(H11Protocol):

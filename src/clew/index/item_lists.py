@@ -9,15 +9,16 @@ ended. Things are told apart by their refs: an item that was dropped and came ba
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clew.kinds.state import OVER, State
+from clew.kinds.statuses import CANCELED, CLOSED, RETRACTED, words_for
+from clew.store.conditions import Position, holding, pattern
 from clew.store.database import Row, Transaction, placeholders
 
 MOST_WORDS = 8
-_WILD = re.compile(r"([\\%_])")
 _COLUMNS = "ref, source, kind, status, title, body, tags, ts_ms, seq, review_by"
 _SUBJECT = (
     "CASE WHEN source = 'thought' THEN substr(ref, 1, 36)"
@@ -41,70 +42,72 @@ class Wanted:
     files: tuple[str, ...] = ()
     refs: tuple[str, ...] | None = None
     subjects: tuple[str, ...] | None = None
+    few: bool = False
+    """Whether so few fit that sorting them is less work than walking the newest until enough are found."""
 
     def sql(self, workspace: str) -> tuple[str, list[Any]]:
         parts = [("workspace = ?", [workspace]), *self._narrowed()]
         return " AND ".join(part for part, _ in parts), [value for _, values in parts for value in values]
 
     def _narrowed(self) -> list[tuple[str, list[Any]]]:
-        found = [_any_of(self.shelves)] if self.shelves is not None else []
+        found = [_any_of(self.shelves, self.few)] if self.shelves is not None else []
         if self.status is not None:
             found.append(("coalesce(status, '') = ?", [self.status]))
-        said = "lower(ref || ' ' || coalesce(title, '') || ' ' || coalesce(body, '') || ' ' || coalesce(tags, ''))"
-        found += [(rf"{said} LIKE ? ESCAPE '\'", [holding(word.lower())]) for word in self.words[:MOST_WORDS]]
+        said = "ref || ' ' || coalesce(title, '') || ' ' || coalesce(body, '') || ' ' || coalesce(tags, '')"
+        found += [holding(said, word) for word in self.words[:MOST_WORDS]]
         for values, column in ((self.refs, "ref"), (self.subjects, f"({_SUBJECT})")):
             if values is not None:
                 found.append((f"{column} IN ({placeholders(len(values))})" if values else "1 = 0", [*values]))
         return [*found, *([_of_area(self.areas, self.files)] if self.areas or self.files else [])]
 
 
-def _any_of(shelves: tuple[Shelf, ...]) -> tuple[str, list[Any]]:
+def _any_of(shelves: tuple[Shelf, ...], few: bool) -> tuple[str, list[Any]]:
     """Items of these sources and kinds; of none, nothing."""
     if not shelves:
         return "1 = 0", []
-    parts = ["(source = ? AND kind IS NULL)" if kind is None else "(source = ? AND kind = ?)" for _, kind in shelves]
+    # As expressions the planner cannot start from them: it would sort all items to find those changed last.
+    source, kind = ("source", "kind") if few else ("nullif(source, '')", "nullif(kind, '')")
+    parts = [f"({source} = ? AND {'kind IS NULL' if name is None else f'{kind} = ?'})" for _, name in shelves]
     return f"({' OR '.join(parts)})", [value for shelf in shelves for value in shelf if value is not None]
 
 
 def _of_area(areas: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, list[Any]]:
     """Items that are tagged with a name of the area, whose text mentions one, or that name one of its files."""
     tagged = [r"('~' || replace(coalesce(tags, ''), ?, '~') || '~') LIKE ? ESCAPE '\'" for _ in areas]
-    named = [r"body LIKE ? ESCAPE '\'" for _ in files]
+    named = [r"(coalesce(title, '') || ' ' || coalesce(body, '')) LIKE ? ESCAPE '\'" for _ in files]
     linked = (
         f"id IN (SELECT id FROM item_link WHERE workspace = item.workspace AND target IN ({placeholders(len(areas))}))"
     )
     parts = [*tagged, *([linked] if areas else []), *named]
-    values = [value for area in areas for value in ("\n", holding(f"~{area}~"))]
-    return f"({' OR '.join(parts)})", [*values, *areas, *(holding(file) for file in files)]
+    values = [value for area in areas for value in ("\n", pattern(f"~{area}~"))]
+    return f"({' OR '.join(parts)})", [*values, *areas, *(pattern(file) for file in files)]
 
 
-def holding(text: str) -> str:
-    """A pattern for LIKE: texts that hold this one."""
-    return "%{}%".format(_WILD.sub(r"\\\1", text))
-
-
-def listed(tx: Transaction, workspace: str, wanted: Wanted, offset: int, limit: int) -> list[Row]:
-    """The items that fit, those changed last first."""
+def listed(
+    tx: Transaction, workspace: str, wanted: Wanted, after: Position | None, offset: int, limit: int
+) -> list[Row]:
+    """The items that fit, those changed last first: behind a place, or after so many."""
     where, values = wanted.sql(workspace)
-    sql = f"SELECT {_COLUMNS}, {_SUBJECT} AS subject FROM item WHERE {where} ORDER BY seq DESC, ref LIMIT ? OFFSET ?"
+    if after is not None:
+        condition, place = after.behind("ref")
+        where, values, offset = f"{where} AND {condition}", [*values, *place], 0
+    # As an expression the planner sorts what it found by the kind, and does not walk the newest of all.
+    order = "seq + 0" if wanted.few else "seq"
+    sql = (
+        f"SELECT {_COLUMNS}, {_SUBJECT} AS subject FROM item WHERE {where} ORDER BY {order} DESC, ref LIMIT ? OFFSET ?"
+    )
     return tx.all(sql, *values, limit, offset)
 
 
-def shelves(tx: Transaction, workspace: str, wanted: Wanted) -> dict[Shelf, int]:
-    """How many items of each source and kind fit, whatever kinds are wanted."""
-    where, values = replace(wanted, shelves=None).sql(workspace)
-    sql = f"SELECT source, kind, count(*) AS items FROM item WHERE {where} GROUP BY source, kind ORDER BY source, kind"
-    return {(row["source"], row["kind"]): int(row["items"]) for row in tx.all(sql, *values)}
-
-
-def statuses(tx: Transaction, workspace: str, wanted: Wanted) -> dict[str, int]:
-    """How many of the items stand how, whatever status is wanted."""
-    where, values = replace(wanted, status=None).sql(workspace)
-    sql = (
-        f"SELECT coalesce(status, '') AS status, count(*) AS items FROM item WHERE {where}"
-        " GROUP BY coalesce(status, '') ORDER BY items DESC, status"
-    )
-    return {row["status"]: int(row["items"]) for row in tx.all(sql, *values)}
+def counts(tx: Transaction, workspace: str, wanted: Wanted) -> dict[tuple[Shelf, str], int]:
+    """How many items of each source and kind stand how, whatever kind and status are wanted."""
+    where, values = replace(wanted, shelves=None, status=None).sql(workspace)
+    sql = f"SELECT source, kind, status, count(*) AS items FROM item WHERE {where} GROUP BY source, kind, status"
+    found: dict[tuple[Shelf, str], int] = {}
+    for row in tx.all(sql, *values):
+        key = ((row["source"], row["kind"]), row["status"] or "")
+        found[key] = found.get(key, 0) + int(row["items"])
+    return found
 
 
 def in_areas(tx: Transaction, workspace: str) -> list[Row]:
@@ -131,13 +134,9 @@ def naming_files(tx: Transaction, workspace: str, sources: tuple[str, ...], most
     return tx.all(sql, workspace, *sources, "%_/_%", "%_.__%", most)
 
 
-CLOSED = ("done", "closed", "completed", "resolved", "answered", "canceled", "failed")
-"""Work and questions that came to an end."""
-TAKEN_BACK = ("retracted", "superseded", "revoked", "rejected", "disowned", "rolled_back", "expired")
-"""What no longer holds."""
 PASSING = ("signal",)
 """Kinds of items that leave when somebody has decided about them: they came to an end and were not removed."""
-CHANGES = ("added", "changed", "closed", "retracted", "gone")
+CHANGES = ("added", "changed", CLOSED, RETRACTED, "gone")
 _EXCERPT = 600
 _FIELDS = "ref, source, kind, status, title, body, digest, seq, ts_ms"
 
@@ -151,7 +150,12 @@ _HELD = (
     f"WITH {_PAST}, held AS (SELECT {_FIELDS} FROM past UNION ALL SELECT {_FIELDS} FROM item"
     " WHERE workspace = ? AND ts_ms <= ? AND ref NOT IN (SELECT ref FROM past))"
 )
-_WORDS = {"closed": CLOSED, "retracted": TAKEN_BACK}
+_CALLED_OFF = (CANCELED, "cancelled")
+"""Work that was canceled came to an end; nobody withdrew what it says."""
+_WORDS = {
+    CLOSED: (*words_for(State.SETTLED), *_CALLED_OFF),
+    RETRACTED: tuple(word for word in words_for(*OVER) if word not in _CALLED_OFF),
+}
 
 
 def _turned(change: str) -> str:
@@ -162,9 +166,9 @@ def _turned(change: str) -> str:
 
 _PASSING = ", ".join(f"'{kind}'" for kind in PASSING)
 _CHANGE = (
-    f"CASE WHEN was IS NULL THEN 'added' WHEN now_ref IS NULL AND kind IN ({_PASSING}) THEN 'closed'"
+    f"CASE WHEN was IS NULL THEN 'added' WHEN now_ref IS NULL AND kind IN ({_PASSING}) THEN '{CLOSED}'"
     " WHEN now_ref IS NULL THEN 'gone'"
-    f" WHEN {_turned('retracted')} THEN 'retracted' WHEN {_turned('closed')} THEN 'closed' ELSE 'changed' END"
+    f" WHEN {_turned(RETRACTED)} THEN '{RETRACTED}' WHEN {_turned(CLOSED)} THEN '{CLOSED}' ELSE 'changed' END"
 )
 _NOW = ", ".join(f"item.{name} AS now_{name}" for name in _FIELDS.split(", "))
 _NONE = ", ".join(

@@ -79,7 +79,7 @@ class IndexState(NamedTuple):
 
 def index_state(tx: Transaction, workspace: str) -> IndexState:
     row = tx.one(_STATE, workspace)
-    return IndexState(f"{tx.lineage}-{row['epoch']}", row["change"]) if row else IndexState("", 0)
+    return IndexState(f"{tx.generation}-{row['epoch']}", row["change"]) if row else IndexState("", 0)
 
 
 def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> list[Row]:
@@ -124,11 +124,10 @@ def newest_items(
     tx: Transaction, workspace: str, source: str, kinds: tuple[str, ...], status: str, most: int
 ) -> list[Row]:
     """The newest items of some kinds of a source that have a status."""
-    sql = (
-        f"SELECT * FROM item WHERE workspace = ? AND source = ? AND kind IN ({placeholders(len(kinds))})"
-        " AND status = ? ORDER BY seq DESC LIMIT ?"
-    )
-    return tx.all(sql, workspace, source, *kinds, status, most)
+    # One question for each kind: each is a range of an index in the order that is wanted.
+    sql = "SELECT * FROM item WHERE workspace = ? AND source = ? AND kind = ? AND status = ? ORDER BY seq DESC LIMIT ?"
+    found = tx.batch(sql, [(workspace, source, kind, status, most) for kind in kinds])
+    return sorted((row for rows in found for row in rows), key=lambda row: -row["seq"])[:most]
 
 
 def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> list[int]:
@@ -139,6 +138,12 @@ def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> l
 
 def item_named(tx: Transaction, workspace: str, ref: str) -> Row | None:
     return tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
+
+
+def items_of_day(tx: Transaction, workspace: str, day: str) -> list[Row]:
+    """The items whose dated ids begin like `D-20260101`, by their numbers."""
+    sql = "SELECT * FROM item WHERE workspace = ? AND ref LIKE ? ORDER BY ref LIMIT 200"
+    return tx.all(sql, workspace, f"{day}-%")
 
 
 def source_of(tx: Transaction, workspace: str, ref: str) -> str | None:
@@ -236,9 +241,32 @@ def growth_by_day(tx: Transaction, workspace: str, since_ms: int) -> list[Row]:
 
 def never_used(tx: Transaction, workspace: str, used: set[str], limit: int) -> tuple[list[Row], int]:
     """Blocks and cards that no answer ever showed, the oldest first, and how many there are."""
-    sql = (
-        "SELECT ref AS id, source, title, ts_ms FROM item WHERE workspace = ? AND source IN ('block', 'card')"
-        " ORDER BY seq LIMIT 20000"
-    )
-    found = [row for row in tx.all(sql, workspace) if row["id"] not in used]
-    return found[:limit], len(found)
+    sources = "source IN ('block', 'card')"
+    total = int(tx.value(f"SELECT count(*) FROM item WHERE workspace = ? AND {sources}", workspace))
+    refs = sorted(used)
+    for part in (refs[start : start + PART] for start in range(0, len(refs), PART)):
+        counted = f"SELECT count(*) FROM item WHERE workspace = ? AND ref IN ({placeholders(len(part))}) AND {sources}"
+        total -= int(tx.value(counted, workspace, *part))
+    found: list[Row] = []
+    seq, ref = -1, ""
+    # The oldest were mostly shown; read on until enough are found that were not.
+    while len(found) < limit:
+        rows = tx.all(_OLDEST, workspace, seq, seq, ref, PART)
+        found += [row for row in rows if row["id"] not in used]
+        if len(rows) < PART:
+            break
+        seq, ref = rows[-1]["seq"], rows[-1]["id"]
+    return [{name: row[name] for name in row if name != "seq"} for row in found[:limit]], total
+
+
+PART = 500
+_OLDEST = (
+    "SELECT ref AS id, source, title, ts_ms, seq FROM item WHERE workspace = ? AND seq >= ? AND (seq > ? OR ref > ?)"
+    " AND nullif(source, '') IN ('block', 'card') ORDER BY seq, ref LIMIT ?"
+)
+
+
+def refs_starting(tx: Transaction, workspace: str, beginning: str) -> list[str]:
+    """The refs that begin with a text, such as those of the thoughts of a session."""
+    sql = "SELECT ref FROM item WHERE workspace = ? AND ref > ? AND ref < ? ORDER BY ref"
+    return [row["ref"] for row in tx.all(sql, workspace, beginning, f"{beginning[:-1]}{chr(ord(beginning[-1]) + 1)}")]

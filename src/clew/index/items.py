@@ -17,7 +17,7 @@ from clew.canonical import digest
 from clew.ids import MENTIONED
 from clew.index.dates import find_moment
 from clew.index.terms import terms
-from clew.store.database import Row, Transaction, placeholders
+from clew.store.database import Row, Transaction, placeholders, transferred
 from clew.store.workspaces import last_write
 
 BODY_LIMIT = 20_000
@@ -141,7 +141,7 @@ def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
                 tx.many(sql, rows)
 
 
-def mark_item(tx: Transaction, workspace: str, ref: str, status: str) -> bool:
+def mark_item(tx: Transaction, workspace: str, ref: str, status: str | None) -> bool:
     """Give a stored item another status; false when there is none. All else of it stays, its links included.
 
     Its place in its document stays too, so only the past says until when it had the old status.
@@ -191,6 +191,11 @@ def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
 def recut(tx: Transaction, workspace: str, rows: list[Row]) -> None:
     """Cut stored items into terms again."""
     _set_terms(tx, workspace, [(row["id"], item_terms(_stored(row))) for row in rows])
+
+
+def redigest(tx: Transaction, rows: list[Row]) -> None:
+    """Let the digests of stored items follow their texts, so that their vectors are made anew."""
+    tx.many("UPDATE item SET digest = ? WHERE id = ?", [(_stored(row).digest(), row["id"]) for row in rows])
 
 
 def _stored(row: Row) -> Item:
@@ -274,20 +279,24 @@ def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, 
     """Statements in their order, each with its rows of parameters."""
     known = [entry for entry in entries if not entry.fresh]
     fresh = [entry for entry in entries if entry.fresh]
-    moved = [entry for entry in known if entry.moved]
-    # The past is copied from the item as it stands, so this comes before the item is updated.
-    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
-    yield (
-        _PROLONG,
-        [(entry.item.seq, entry.item.ts_ms, workspace, entry.since, entry.id, entry.digest) for entry in moved],
-    )
-    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, entry.id, entry.item.seq) for entry in moved]
+    # The past is copied from the item as it is, so this comes before the item is updated.
+    yield from _writes_of_the_past(workspace, known)
     yield _UPDATE, [(*entry.columns(), entry.id) for entry in known]
     yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), entry.id) for entry in known]
     yield "DELETE FROM item_link WHERE id = ?", [(entry.id,) for entry in known]
     yield _INSERT, [(entry.id, workspace, entry.item.ref, *entry.columns()) for entry in fresh]
     yield _INSERT_TERMS, [(entry.id, workspace, entry.change, item_terms(entry.item)) for entry in fresh]
     yield _INSERT_LINK, [(entry.id, workspace, *target) for entry in entries for target in entry.item.targets()]
+
+
+def _writes_of_the_past(workspace: str, known: list[NumberedItem]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    moved = [entry for entry in known if entry.moved]
+    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
+    yield (
+        _PROLONG,
+        [(entry.item.seq, entry.item.ts_ms, workspace, entry.since, entry.id, entry.digest) for entry in moved],
+    )
+    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, entry.id, entry.item.seq) for entry in moved]
 
 
 def _set_terms(tx: Transaction, workspace: str, terms: list[tuple[int, str | None]]) -> None:
@@ -380,3 +389,10 @@ def disagreements(tx: Transaction, workspace: str) -> list[str]:
     """What does not fit together, each with how many; empty when all is well."""
     found = {what: int(tx.value(sql, workspace)) for what, sql in _ASKED.items()}
     return [f"{count} {what}" for what, count in found.items() if count]
+
+
+@transferred("item_ids")
+def continue_ids(tx: Transaction) -> None:
+    """A store that was copied to PostgreSQL counts on behind every id that was given out."""
+    if tx.engine == "postgres":
+        tx.value("SELECT setval('item_id', (SELECT coalesce(max(id), 0) + 1 FROM item_terms), false)")

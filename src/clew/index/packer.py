@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from clew.errors import ClewError
-from clew.store.database import Companion, Database, committed
+from clew.store.database import Database, DatabaseResource, committed
 
 if TYPE_CHECKING:
     from clew.index.segments import Label, Segment
@@ -25,7 +25,7 @@ MOST = 50_000
 log = logging.getLogger("clew.store")
 
 
-class Packer(Companion):
+class Packer(DatabaseResource):
     """The background thread of one database."""
 
     def __init__(self, database: Database) -> None:
@@ -123,7 +123,7 @@ def _newest(database: Database, workspace: str, known: list[Label], stop: thread
 
 
 def packer(database: Database) -> Packer:
-    return database.companions.of(Packer)
+    return database.resources.of(Packer)
 
 
 @committed()

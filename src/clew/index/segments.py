@@ -64,14 +64,7 @@ def build_segment(rows: Sequence[Row], low: int, high: int) -> Segment:
     vocabulary, texts = Names(), [row["terms"] for row in living]
     keys, lengths = cut(texts, vocabulary)
     names = {column: Names() for column in CODED}
-    coded = {
-        "source": (names["source"][row["source"]] for row in living),
-        "kind": (names["kind"][row["kind"] or ""] for row in living),
-        "status": (names["status"][row["status"] or ""] for row in living),
-        "speaker": (names["speaker"][row["speaker"] or ""] for row in living),
-        "document": (_document(row, names["document"]) for row in living),
-    }
-    codes = {column: np.fromiter(values, np.int32, len(living)) for column, values in coded.items()}
+    codes = _codes(living, names)
     return Segment(
         low=low,
         high=high,
@@ -87,6 +80,17 @@ def build_segment(rows: Sequence[Row], low: int, high: int) -> Segment:
         terms=list(vocabulary),
         run=build_run(0, keys, lengths.sum(axis=1)),
     )
+
+
+def _codes(rows: Sequence[Row], names: dict[str, Names]) -> dict[str, Any]:
+    """What few values repeat in, as a number for each value; an item without a value has the empty one."""
+
+    def coded(column: str) -> Iterator[int]:
+        return (names[column][row[column] or ""] for row in rows)
+
+    values = {column: coded(column) for column in ("source", "kind", "status", "speaker")}
+    values["document"] = (_document(row, names["document"]) for row in rows)
+    return {column: np.fromiter(numbers, np.int32, len(rows)) for column, numbers in values.items()}
 
 
 def _column(rows: Sequence[Row], name: str) -> Ints:

@@ -33,6 +33,15 @@ def index_substrings(tx: Transaction, workspace_number: int, seq: int, text: str
         tx.run("INSERT INTO node_grams (number, grams) VALUES (?, CAST(? AS INTEGER[]))", row, grams)
 
 
+def forget_substrings(tx: Transaction, workspace_number: int, seq: int, text: str) -> None:
+    """Take a text out of the index; an index without content must be given what it was made of."""
+    row = _first_row(workspace_number) + seq
+    if tx.engine == "sqlite":
+        tx.run("INSERT INTO node_grams (node_grams, rowid, folded) VALUES ('delete', ?, ?)", row, text)
+    else:
+        tx.run("DELETE FROM node_grams WHERE number = ?", row)
+
+
 def candidates(tx: Transaction, workspace_number: int, text: str) -> tuple[int, ...] | None:
     """Seqs of all texts that may hold this one; None when they are many or the index does not help."""
     if len(text) < SHORTEST:

@@ -125,7 +125,7 @@ def vectors_after(
 def numbering(tx: Transaction, workspace: str, model: str) -> Numbering:
     """How far the vectors of a model are numbered, and since which start."""
     row = tx.one(_PROGRESS, workspace, model)
-    return Numbering(f"{tx.lineage}-{row['store']}-{row['epoch']}", row["last_number"]) if row else Numbering("", 0)
+    return Numbering(f"{tx.generation}-{row['store']}-{row['epoch']}", row["last_number"]) if row else Numbering("", 0)
 
 
 def count(tx: Transaction, workspace: str, model: str) -> int:
@@ -139,7 +139,7 @@ def is_empty(tx: Transaction) -> bool:
 
 def forget_other_models(tx: Transaction, model: str) -> None:
     """Drop the vectors of every model but this one."""
-    tx.unhurried()
+    tx.no_timeout()
     tx.run("DELETE FROM item_vector WHERE model <> ?", model)
     tx.run("DELETE FROM vector_progress WHERE model <> ?", model)
 
@@ -218,8 +218,8 @@ def install(tx: Transaction) -> str:
     import psycopg
 
     try:
-        with tx.attempt():
-            tx.unhurried()
+        with tx.savepoint():
+            tx.no_timeout()
             tx.run("SELECT pg_advisory_xact_lock(?)", INSTALL_LOCK)
             _add_column(tx)
     except psycopg.Error as problem:

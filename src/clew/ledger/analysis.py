@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,7 +14,7 @@ from clew.clock import iso_millis
 from clew.ledger.chains import Point
 from clew.ledger.inputs import Id, LedgerInput, SessionRef
 from clew.ledger.sessions import LedgerSession, session_named
-from clew.reasoning.documents import entry_join
+from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 from clew.store.database import Row
@@ -41,51 +43,10 @@ EXPLAINED = {
 
 
 @dataclass(frozen=True, slots=True)
-class BareThought:
-    """A thought without its text, which an analysis does not need."""
-
-    point: Point
-    seq: int
-    ts_ms: int
-    kind: str | None
-    is_revision: bool
-    forks: bool
-    revises: int | None
-    origin: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Arrow:
     from_seq: int
     relation: str
     to_seq: int
-
-
-def steps_of(ctx: Context, session: LedgerSession) -> list[BareThought]:
-    rows = ctx.tx.all(
-        "SELECT chain, number, seq, ts_ms, kind, is_revision, from_number, revises_number FROM thought"
-        " WHERE workspace = ? AND session = ? ORDER BY seq",
-        ctx.workspace,
-        session.id,
-    )
-    seen: set[str] = set()
-    return [_step(row, seen) for row in rows]
-
-
-def _step(row: Row, seen: set[str]) -> BareThought:
-    # A branch forks with its first thought only; a thought of the main line forks whenever it names an origin.
-    forks = row["from_number"] is not None and (row["chain"] == "" or row["chain"] not in seen)
-    seen.add(row["chain"])
-    return BareThought(
-        Point(row["chain"], row["number"]),
-        row["seq"],
-        row["ts_ms"],
-        row["kind"],
-        bool(row["is_revision"]),
-        forks,
-        row["revises_number"],
-        row["from_number"],
-    )
 
 
 def arrows_of(ctx: Context, session: LedgerSession) -> list[Arrow]:
@@ -118,6 +79,7 @@ class SessionFigures:
     main: int
     main_total: int
     total: int
+    deepest: int
     first_ms: int
     last_ms: int
     last_main: int
@@ -126,6 +88,11 @@ class SessionFigures:
     branches: int
     forked: int
     ended: bool
+
+    @property
+    def turns(self) -> int:
+        """Thoughts that revise another or start a branch."""
+        return self.revisions + self.main_forks + self.forked
 
     @property
     def duration(self) -> int:
@@ -146,6 +113,7 @@ SELECT count(*) AS thoughts,
        coalesce(sum(CASE WHEN chain = '' THEN 1 ELSE 0 END), 0) AS main,
        coalesce(max(CASE WHEN chain = '' THEN total END), 0) AS main_total,
        coalesce(max(total), 0) AS total,
+       coalesce(max(number), 0) AS deepest,
        coalesce(min(ts_ms), 0) AS first_ms,
        coalesce(max(ts_ms), 0) AS last_ms,
        coalesce(max(CASE WHEN chain = '' THEN seq END), 0) AS last_main,
@@ -202,11 +170,10 @@ def analysis_of(ctx: Context, session: LedgerSession) -> Json:
 
 def _structure(figures: SessionFigures) -> Json:
     count = figures.thoughts or 1
-    turns = figures.revisions + figures.main_forks + figures.forked
     # A session of one thought has no duration; its density is given as 0 instead of infinite.
     minutes = figures.duration / 60_000
     return {
-        "linearityScore": round(max(0.0, 1 - turns / count), 2),
+        "linearityScore": round(max(0.0, 1 - figures.turns / count), 2),
         "revisionRate": round(figures.revisions / count, 2),
         "maxDepth": figures.branches,
         "thoughtDensity": round(figures.thoughts / minutes, 2) if minutes else 0.0,
@@ -261,6 +228,9 @@ def _content(ctx: Context, session: LedgerSession) -> Json:
     }
 
 
+MOST_DECISIONS = 200
+
+
 class Options(StrictModel):
     includeTimeline: bool = False
     compareWith: Annotated[Id | list[Id], Field(description="A session, or up to 20.")] = []
@@ -284,69 +254,85 @@ class DeepAnalysis(LedgerInput):
 def deep_analysis(ctx: Context, args: DeepAnalysis) -> Json:
     """Look closer at a session: patterns, load, decision points, times; compared with others if asked."""
     session = session_named(ctx, args.session_id)
-    steps, arrows = steps_of(ctx, session), arrows_of(ctx, session)
-    parts: Json = {
-        "patterns": _patterns(ctx, session, steps),
-        "cognitive_load": _load(session, steps, arrows),
-        "decision_points": _decisions(steps),
+    figures = figures_of(ctx, session)
+    parts: dict[str, Callable[[], Any]] = {
+        "patterns": lambda: _patterns(ctx, session, figures),
+        "cognitive_load": lambda: _load(ctx, session, figures),
+        "decision_points": lambda: _decisions(ctx, session),
     }
     names = {"patterns": "patterns", "cognitive_load": "cognitiveLoad", "decision_points": "decisionPoints"}
     wanted = list(parts) if args.analysis_type == "full" else [args.analysis_type]
     result: Json = {"sessionId": session.id, "analysisType": args.analysis_type}
-    result |= {names[name]: parts[name] for name in wanted}
+    result |= {names[name]: parts[name]() for name in wanted}
     if args.options.includeTimeline:
-        result["timeline"] = _timeline(session, steps)
+        result["timeline"] = _timeline(session, figures)
     if args.options.others:
         result["comparison"] = [_compared(ctx, other) for other in args.options.others]
     return result | {"timestamp": iso_millis(ctx.ws.updated_at_ms)}
 
 
-def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) -> Json:
+def _patterns(ctx: Context, session: LedgerSession, figures: SessionFigures) -> Json:
     length = ctx.tx.value(
-        f"SELECT avg(length(entry.content)) FROM thought{entry_join('thought')}"
+        f"SELECT avg(length(entry.content)) FROM thought{ENTRY_OF_THOUGHT}"
         " WHERE thought.workspace = ? AND thought.session = ?",
         ctx.workspace,
         session.id,
     )
     return {
-        "totalThoughts": len(steps),
-        "revisionCount": _revisions(steps),
-        "branchCount": len(_branches(steps)),
+        "totalThoughts": figures.thoughts,
+        "revisionCount": figures.revisions,
+        "branchCount": figures.branches,
         "averageThoughtLength": round(float(length or 0)),
     }
 
 
-def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow]) -> Json:
+def _load(ctx: Context, session: LedgerSession, figures: SessionFigures) -> Json:
     """Breadth and depth as counted; the complexity score grows with thoughts, turns and links, up to 100."""
-    turns = sum(step.is_revision or step.forks for step in steps)
-    score = min(100, 2 * len(steps) + 5 * turns + 3 * len(arrows)) if steps else 0
+    links = sum(row["n"] for row in ctx.tx.all(_RELATIONS, ctx.workspace, session.id))
     return {
-        "complexityScore": score,
-        "depthIndicator": max((step.point.number for step in steps), default=0),
-        "breadthIndicator": len(_branches(steps)) + 1,
+        "complexityScore": min(100, 2 * figures.thoughts + 5 * figures.turns + 3 * links),
+        "depthIndicator": figures.deepest,
+        "breadthIndicator": figures.branches + 1,
     }
 
 
-def _decisions(steps: list[BareThought]) -> list[Json]:
-    found = []
-    for step in steps:
-        kind = (
-            "revision" if step.is_revision else "branch" if step.forks else "conclusion" if step.kind == "C" else None
-        )
-        if kind:
-            place = {"thoughtNumber": step.point.number, "branchId": step.point.chain or None, "type": kind}
-            reference = step.revises if kind == "revision" else step.origin if kind == "branch" else None
-            found.append({**place, **({"reference": reference} if reference is not None else {})})
-    return found[:200]
+_TURNS = """
+SELECT thought.chain, number, kind, is_revision, from_number, revises_number, ledger_chain.chain AS started
+FROM thought LEFT JOIN ledger_chain ON ledger_chain.workspace = thought.workspace
+    AND ledger_chain.session = thought.session AND ledger_chain.chain = thought.chain
+    AND ledger_chain.created_seq = thought.seq
+WHERE thought.workspace = ? AND thought.session = ?
+    AND (is_revision = 1 OR thought.from_number IS NOT NULL OR kind = 'C')
+ORDER BY thought.seq
+"""
 
 
-def _timeline(session: LedgerSession, steps: list[BareThought]) -> Json:
+def _decisions(ctx: Context, session: LedgerSession) -> list[Json]:
+    found = (_decision(row) for row in ctx.tx.all(_TURNS, ctx.workspace, session.id))
+    return list(islice((decision for decision in found if decision is not None), MOST_DECISIONS))
+
+
+def _decision(row: Row) -> Json | None:
+    place = {"thoughtNumber": row["number"], "branchId": row["chain"] or None}
+    if row["is_revision"]:
+        return {**place, "type": "revision", **_reference(row["revises_number"])}
+    # A branch forks with its first thought only; a thought of the main line forks whenever it names an origin.
+    if row["from_number"] is not None and (row["chain"] == "" or row["started"] is not None):
+        return {**place, "type": "branch", **_reference(row["from_number"])}
+    return {**place, "type": "conclusion"} if row["kind"] == "C" else None
+
+
+def _reference(number: int | None) -> Json:
+    return {} if number is None else {"reference": number}
+
+
+def _timeline(session: LedgerSession, figures: SessionFigures) -> Json:
     return {
         "createdAt": iso_millis(session.created_at_ms),
         "updatedAt": iso_millis(session.updated_at_ms),
-        "firstThought": iso_millis(steps[0].ts_ms) if steps else None,
-        "lastThought": iso_millis(steps[-1].ts_ms) if steps else None,
-        "durationMs": _duration(steps),
+        "firstThought": iso_millis(figures.first_ms) if figures.thoughts else None,
+        "lastThought": iso_millis(figures.last_ms) if figures.thoughts else None,
+        "durationMs": figures.duration,
     }
 
 
@@ -354,16 +340,3 @@ def _compared(ctx: Context, other: str) -> Json:
     session = session_named(ctx, other)
     figures = figures_of(ctx, session)
     return {"sessionId": session.id, "title": session.title, "thoughtCount": figures.thoughts, **_structure(figures)}
-
-
-def _branches(steps: list[BareThought]) -> set[str]:
-    return {step.point.chain for step in steps} - {""}
-
-
-def _revisions(steps: list[BareThought]) -> int:
-    return sum(step.is_revision for step in steps)
-
-
-def _duration(steps: list[BareThought]) -> int:
-    times = [step.ts_ms for step in steps]
-    return max(times) - min(times) if times else 0

@@ -210,13 +210,13 @@ def no_thought(session: str, point: Point, field: str) -> ClewError:
 
 
 def taken(session: str, point: Point, chain: Chain, arguments: Json) -> ClewError:
-    mended = {**arguments, "thoughtNumber": chain.next_number}
+    repaired = {**arguments, "thoughtNumber": chain.next_number}
     return ClewError(
         "CONFLICT",
         f"thoughtNumber: {point} exists already in session {session}; the next free number is {chain.next_number}",
         "Leave thoughtNumber out: the server assigns it.",
         [{"kind": "taken", "field": "thoughtNumber", "nextFree": chain.next_number}],
-        [suggest("thought", "The same thought with the next free number.", "high", **mended)],
+        [suggest("thought", "The same thought with the next free number.", "high", **repaired)],
         {"nextFree": chain.next_number},
     )
 

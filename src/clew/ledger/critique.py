@@ -16,6 +16,7 @@ from clew.ledger.sessions import LedgerSession
 from clew.ledger.thought_rows import Thought, thought_at, thought_by_seq
 from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired
 from clew.registry.context import Context
+from clew.secrets import redact_text
 from clew.store.workspaces import declare_events
 
 # How long a client's model may take, and how many earlier thoughts it is shown.
@@ -58,7 +59,7 @@ def critique(ctx: Context, seq: int) -> Json:
 def _ok(reply: InputReply) -> Json:
     if not reply.text.strip():
         return {"status": "failed", "reason": "the client's model answered with nothing"}
-    return {"status": "ok", "text": storable(reply.text), "model": storable(reply.model)}
+    return {"status": "ok", "text": redact_text(storable(reply.text)), "model": storable(reply.model)}
 
 
 def request(ctx: Context, seq: int) -> InputRequest:

@@ -14,7 +14,7 @@ from clew.registry.operation import Bounded, Input
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 Words = Annotated[str, Field(max_length=1000)]
-SessionTitle = Annotated[str, Field(min_length=1, max_length=200)]
+SessionTitle = Annotated[str, Field(min_length=1, max_length=1000)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=100)]
 Number = Annotated[int, Field(ge=1, le=999_999_999)]

@@ -17,12 +17,15 @@ from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef, first_sentence, slug
 from clew.ledger.sessions import LedgerSession, session_named
-from clew.ledger.thought_rows import Thought, every_thought
+from clew.ledger.thought_rows import Thought, every_thought, thought_at, thoughts_where
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
+from clew.store.database import placeholders
 
 MOST = 50
 QUOTED = 600
+MOST_ENDS = 400
+"""Thoughts that are read one by one; where more have links, all are read at once."""
 _CODE = re.compile(r"\w+[._/:]\w+|`[^`]+`|\d+")
 
 Type = Literal["pattern", "anti-pattern", "signal"]
@@ -70,8 +73,24 @@ class Shape:
 
 
 def found_learnings(ctx: Context, session: LedgerSession) -> list[Learning]:
-    shape = Shape(every_thought(ctx, session.id), arrows_of(ctx, session))
+    arrows = arrows_of(ctx, session)
+    shape = Shape(_linked(ctx, session.id, arrows), arrows)
     return [*_confirmations(shape), *_held_revisions(shape), *_rejections(shape), _signal(ctx, session)]
+
+
+def _linked(ctx: Context, session: str, arrows: list[Arrow]) -> list[Thought]:
+    """The thoughts at either end of a link, and those that they revise: nothing is learned from any other."""
+    ends = sorted({seq for arrow in arrows for seq in (arrow.from_seq, arrow.to_seq)})
+    if not ends:
+        return []
+    if len(ends) > MOST_ENDS:
+        return every_thought(ctx, session)
+    among = f"thought.session = ? AND thought.seq IN ({placeholders(len(ends))})"
+    found = thoughts_where(ctx, among, session, *ends, limit=len(ends))
+    known = {thought.point for thought in found}
+    revised = {thought.revises for thought in found if thought.revises is not None} - known
+    firsts = [thought_at(ctx, session, point) for point in sorted(revised)]
+    return sorted([*found, *filter(None, firsts)], key=lambda thought: thought.seq)
 
 
 Parts = list[tuple[str, list[Thought]]]

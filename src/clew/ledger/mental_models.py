@@ -162,6 +162,10 @@ class ListModels(LedgerBounded):
     session_id: MaybeSession = None
 
 
+def _belongs(model: Model, domain: str) -> bool:
+    return model.name in DOMAINS.get(domain, ()) or domain in model.tags
+
+
 @operation("mental_models_list_models", mode="own", aliases=("mental_models.list_models",), budget=LIST_BUDGET)
 def list_models(ctx: Context, args: ListModels) -> Json:
     """List mental models, narrowed by tags or by the session's domain."""
@@ -170,7 +174,7 @@ def list_models(ctx: Context, args: ListModels) -> Json:
     domain = None if wanted else _domain(ctx, args.session_id)
     found = [model for model in models(ctx.settings.home).values() if set(wanted) <= set(model.tags)]
     if domain is not None:
-        found = [model for model in found if model.name in DOMAINS.get(domain, ()) or domain in model.tags]
+        found = [model for model in found if _belongs(model, domain)]
     result: Json = {"models": [_summary(model) for model in found], "count": len(found)}
     if wanted or domain:
         result["filter"] = ", ".join(wanted or [str(domain)])
@@ -310,4 +314,17 @@ def model_text(ctx: Context, tag: str, model: str) -> str:
     found = model_named(ctx, model)
     if tag not in found.tags:
         raise unknown_id("mental model", f"{tag}/{model}", f"It is tagged {', '.join(found.tags)}.")
-    return found.content
+    return _front_matter(tag, found) + found.content
+
+
+def _front_matter(tag: str, model: Model) -> str:
+    """What the model is and where else it stands, as YAML before its text."""
+    fields = {
+        "name": model.name,
+        "title": model.title,
+        "tags": list(model.tags),
+        "uri": f"{ADDRESS}/{tag}/{model.name}",
+        "alternate_uris": [f"{ADDRESS}/{other}/{model.name}" for other in model.tags if other != tag],
+    }
+    lines = [f"{name}: {orjson.dumps(value).decode()}" for name, value in fields.items()]  # JSON is YAML
+    return "\n".join(["---", *lines, "---", "", ""])

@@ -32,13 +32,18 @@ class Navigate(LedgerInput):
     session_id: MaybeSession = None
 
 
+def _wanted(args: Navigate) -> tuple[dict[str, str], str | None]:
+    """The project, task or aspect that is named, and the domain."""
+    nested = args.target or Work()
+    wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
+    domain = checked_domain(wanted.pop("domain"))
+    return {name: value for name, value in wanted.items() if value}, domain
+
+
 @operation("navigate", writes=True, idempotent=True, example={"domain": "debugging"})
 def navigate(ctx: Context, args: Navigate) -> Json:
     """Choose a project, task or aspect that sessions are about, or a domain, which is left where none is named."""
-    nested = args.target or Work()
-    wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
-    named = checked_domain(wanted.pop("domain"))
-    chosen = {name: value for name, value in wanted.items() if value}
+    chosen, named = _wanted(args)
     before = place_of(ctx, args.session_id)
     # A domain that is empty or null is none, so nothing at all is somewhere to go only for those who are in one.
     if not chosen and not named and not before.domain:

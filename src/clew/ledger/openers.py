@@ -6,6 +6,7 @@ from clew.canonical import Json
 from clew.errors import shorten
 from clew.index.item_reads import items_by_ref
 from clew.index.items import mark_item
+from clew.kinds import statuses
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
 from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named
@@ -17,7 +18,18 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
-from clew.registry.record import Named, RecordLink, Retracted, Retraction, linker, namer, opener, retracter
+from clew.registry.record import (
+    Named,
+    RecordLink,
+    Restoration,
+    Retracted,
+    Retraction,
+    linker,
+    namer,
+    opener,
+    restorer,
+    retracter,
+)
 
 SUMMARY = 160
 MOST_CELL = 1000
@@ -108,10 +120,18 @@ def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
     """Retract a thought. Its text never changes; its graph node and its search item get the new status."""
     thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
-    status = "superseded" if said.replaced_by else "retracted"
+    status = statuses.SUPERSEDED if said.replaced_by else statuses.RETRACTED
     set_node_status(ctx, session, thought.point, status)
     mark_item(ctx.tx, ctx.workspace, id, status)
     return Retracted(status)
+
+
+@restorer("thought")
+def restore_thought(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    thought = _indexed(ctx, id)
+    set_node_status(ctx, session_named(ctx, thought.session), thought.point, was)
+    mark_item(ctx.tx, ctx.workspace, id, was)
+    return Restoration(was)
 
 
 @opener("notebook")

@@ -140,16 +140,18 @@ def branches_json(chains: list[Chain]) -> dict[str, Json]:
 
 
 class SessionSearch(LedgerBounded):
-    query: Annotated[Words, Field(min_length=1, description="Words of a thought, a title, a description or a tag.")]
+    query: Annotated[
+        Words, Field(description="Words of a thought, a title, a description or a tag; without any: all sessions.")
+    ] = ""
     limit: Annotated[int, Field(ge=1, le=100, description="Most sessions to return.")] = 20
 
 
 @operation("session_search", aliases=("session.search",), budget=SESSIONS_BUDGET, example={"query": "latency"})
 def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
-    hits = _thought_hits(ctx, args.query)
+    hits = _thought_hits(ctx, args.query) if args.query.strip() else {}
     # One more than the limit tells whether there are more.
-    by_words = find_sessions(ctx, SessionQuery(search=args.query, limit=args.limit + 1)).sessions
+    by_words = find_sessions(ctx, SessionQuery(search=args.query.strip() or None, limit=args.limit + 1)).sessions
     ranked = _by_relevance(ctx, hits, by_words)
     shown = ranked[: args.limit]
     return {

@@ -103,12 +103,12 @@ def start_new(ctx: Context, args: StartNew) -> Json:
     keep_place(ctx, place)
     near = related(ctx, session, limit=5)
     _next_step(ctx, place, session.id)
-    return {**_standing(place), "sessionId": session.id, "session": session_json(session), "related": near} | {
+    return {**_stage(place), "sessionId": session.id, "session": session_json(session), "related": near} | {
         "text": _started_text(place, session, near, args.cipher)
     }
 
 
-def _standing(place: StageOfCaller) -> Json:
+def _stage(place: StageOfCaller) -> Json:
     return {"stage": place.stage, "stageName": place.stage_name}
 
 
@@ -162,7 +162,7 @@ def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> Json
     ]
     recent = [thought_json(item) for item in newest_thoughts(ctx, session.id, RECENT)]
     result = {
-        **_standing(place),
+        **_stage(place),
         "sessionId": session.id,
         "session": session_json(session),
         "reopened": reopened,
@@ -226,7 +226,7 @@ def get_state(ctx: Context, args: GetState) -> Json:
     else:
         _next_step(ctx, place, place.session or "")
     return {
-        **_standing(place),
+        **_stage(place),
         "stages": list(STAGES),
         "sessionId": session.id if session else None,
         "session": session_json(session) if session else None,
@@ -258,7 +258,7 @@ def cipher(ctx: Context, args: CipherInput) -> Json:
             keep_place(bound, place)
     else:
         place = StageOfCaller(cipher=True)
-    return {**_standing(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
+    return {**_stage(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
 def offer_import(ctx: Context) -> None:

@@ -17,13 +17,14 @@ from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
 from clew.index.item_reads import last_change, matching
 from clew.index.terms import terms
+from clew.kinds import statuses
 from clew.reasoning.branches import branch_owner, create_branch
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 from clew.store.workspaces import declare_events
 
 UNTITLED = "Untitled session"
-ACTIVE, COMPLETED = "active", "completed"
+ACTIVE, COMPLETED = statuses.ACTIVE, statuses.COMPLETED
 WORK = ("project", "task", "aspect")
 
 declare_events(

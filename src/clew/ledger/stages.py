@@ -36,8 +36,8 @@ LEFT = "none"
 """The value that leaves the chosen domain."""
 
 
-def checked_domain(domain: str | None, own: frozenset[str] = frozenset()) -> str | None:
-    if domain is None or domain in DOMAINS or domain in own or domain == LEFT:
+def checked_domain(domain: str | None) -> str | None:
+    if domain is None or domain in DOMAINS or domain == LEFT:
         return domain
     raise ClewError(
         "INVALID_INPUT",
@@ -124,6 +124,19 @@ def keep_place(ctx: Context, place: StageOfCaller) -> None:
             ctx.workspace,
             place.session,
         )
+
+
+def own_session(ctx: Context) -> str | None:
+    """The session that this connection thinks in."""
+    return seat(ctx).places.get(ctx.workspace, StageOfCaller()).session
+
+
+def leave_session(ctx: Context) -> str | None:
+    """Forget the session of this connection, which is not in the store any more; returns its id."""
+    places = seat(ctx).places
+    place = places.get(ctx.workspace, StageOfCaller())
+    places[ctx.workspace] = replace(place, session=None)
+    return place.session
 
 
 def stored(place: StageOfCaller) -> Json:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from clew.canonical import Json
 from clew.errors import shorten
+from clew.kinds import statuses
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
 from clew.ledger.cipher import MARKS, CipherReading, Reference
 from clew.ledger.sessions import LedgerSession, branch_name
@@ -174,13 +175,13 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> Mark | None:
     """Mark a revised thought as superseded and a rejected one as disproved, for recall and for suspects."""
     disproved = relation == "contradicts" and kind == "X"
-    status = "superseded" if relation == "revises" else "disproved" if disproved else None
+    status = statuses.SUPERSEDED if relation == "revises" else statuses.DISPROVED if disproved else None
     if status is None:
         return None
     return Mark(node_id(session.id, target), status) if set_node_status(ctx, session, target, status) else None
 
 
-def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: str) -> bool:
+def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: str | None) -> bool:
     """Give the node of a thought another status; False if it has that status already."""
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, point))

@@ -16,7 +16,7 @@ from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
 from clew.ledger.sessions import COMPLETED, LedgerSession, session_json, session_named
 from clew.ledger.stages import place_of
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_at, thought_json, thoughts_where
-from clew.reasoning.documents import entry_join
+from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
@@ -108,13 +108,17 @@ def open_hypotheses(ctx: Context, most: int) -> list[tuple[str, str]]:
     return [(thought.node_id, read(thought.text).content) for thought in found]
 
 
+Bound = Annotated[int, Field(ge=0, le=999_999_999)]
+"""The end of a range: a number, or 0 for its beginning."""
+
+
 class ReadThoughts(LedgerBounded):
     session_id: MaybeSession = None
     thought_number: Annotated[Number | None, Field(description="One thought, of branchId or of the main line.")] = None
     branch_id: Annotated[Id | None, Field(description="The thoughts of a branch.")] = None
     last: Annotated[Number | None, Field(description="The newest of the main line, or of branchId.")] = None
     range: Annotated[
-        list[Number] | None, Field(min_length=2, max_length=2, description="From and to number, on one chain.")
+        list[Bound] | None, Field(min_length=2, max_length=2, description="From and to number, on one chain.")
     ] = None
     type: Annotated[Kind | None, Field(description="Only thoughts of this kind, of all chains.")] = None
     cursor: Cursor = None
@@ -128,7 +132,7 @@ class ReadThoughts(LedgerBounded):
 
 @operation("read_thoughts", budget=THOUGHTS_BUDGET)
 def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
-    """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
+    """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of the main line."""
     session = current_session(ctx, args, "read_thoughts")
     query, found = _select(ctx, session, args)
     shown = found[: args.size]
@@ -167,7 +171,7 @@ def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[s
         return f"branch:{chain}", _page(ctx, session, args, "chain = ?", chain)
     if args.cursor is not None:
         return "all", _page(ctx, session, args, "1 = 1")
-    return f"last:{LAST}", newest_thoughts(ctx, session.id, LAST)
+    return f"last:{LAST}", newest_thoughts(ctx, session.id, LAST, MAIN)
 
 
 def _before_last(ctx: Context, session: LedgerSession, chain: str, count: int) -> int:
@@ -293,7 +297,6 @@ _SHAPE = (
     "thought.chain, thought.number, thought.seq, thought.ts_ms, thought.kind, from_chain, from_number, is_revision,"
     " revises_chain, revises_number, critique"
 )
-_ENTRY = entry_join("thought")
 
 
 def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Row]:
@@ -310,7 +313,7 @@ def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Ro
         condition += " AND (entry.content LIKE ? ESCAPE '!' OR lower(entry.content) LIKE ? ESCAPE '!')"
         params += [_holding(args.find), _holding(args.find.lower())]
     # Without texts there is no join: the shape of 100,000 thoughts is read from one table.
-    entry = _ENTRY if args.chars or args.find is not None else ""
+    entry = ENTRY_OF_THOUGHT if args.chars or args.find is not None else ""
     sql = f"SELECT {columns} FROM thought{entry} WHERE {condition} ORDER BY thought.seq LIMIT ?"
     return ctx.tx.all(sql, *params, args.limit + 1)
 

@@ -11,7 +11,7 @@ import orjson
 from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.thought_links import node_id
-from clew.reasoning.documents import entry_join
+from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.context import Context
 from clew.store.rows import TableRow
 
@@ -77,7 +77,7 @@ class Thought(NamedTuple):
 _SELECT = (
     "SELECT thought.session, thought.chain, thought.number, thought.seq, thought.ts_ms, total, next_needed,"
     " thought.kind, prev_chain, prev_number, from_chain, from_number, is_revision, revises_chain, revises_number,"
-    " thought.agent, critique, extra, entry.content AS text FROM thought" + entry_join("thought")
+    " thought.agent, critique, extra, entry.content AS text FROM thought" + ENTRY_OF_THOUGHT
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shlex
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -18,15 +19,18 @@ from pydantic import Field, ValidationError
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import confined
 from clew.memory import blocks
-from clew.memory.files import hand_edits
+from clew.memory.files import hand_edits, places
+from clew.memory.files.changed_files import LONGEST_BLOCK
 from clew.memory.files.directory import DERIVED, reported
 from clew.memory.files.governed_write import lay_out
 from clew.memory.files.markdown import parse_block, parse_file
-from clew.memory.files.sync import LONGEST_BLOCK, publish, sync
+from clew.memory.files.sync import publish, sync
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import check_file, check_place
 from clew.registry.context import Context
-from clew.registry.operation import Input, StrictModel, operation
+from clew.registry.operation import BARE, Input, StrictModel, operation
+from clew.registry.people import check_person
+from clew.secrets import redact_text
 from clew.surroundings import placed
 
 HISTORY, REJECTED = "history.jsonl", "tombstones.jsonl"
@@ -58,22 +62,25 @@ class ImportMemory(Input):
     dry_run: Annotated[bool, Field(description="Only say what would be done.")] = False
 
 
-def _place(ctx: Context, given: str) -> Path:
-    """The file to use. A person at the shell may name any file; every other caller one below the data directory."""
+def exchange_file(ctx: Context, given: str) -> Path:
+    """The file or folder by which memory is exchanged. A person at the shell may name any; every other caller one below
+    the data directory."""
     if ctx.connection.local:
         return placed(given)
-    # One folder for each workspace: what one exported, another must neither read nor overwrite.
-    folder = ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")
+    folder = exchange_folder(ctx)
     folder.mkdir(parents=True, exist_ok=True)
     return confined(folder, given)
 
 
-@operation(
-    "export_memory", writes=True, mode="own", idempotent=True, bare=lambda r: r, example={"path": "memory.tar.gz"}
-)
+def exchange_folder(ctx: Context) -> Path:
+    """One folder for each workspace: what one exported, another must neither read nor overwrite."""
+    return ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")
+
+
+@operation("export_memory", writes=True, mode="own", idempotent=True, example={"path": "memory.tar.gz"}, view=BARE)
 def export_memory(ctx: Context, args: ExportMemory) -> dict[str, Any]:
     """Write the memory workspace into one file, with every version and rejected value."""
-    target = _place(ctx, args.path)
+    target = exchange_file(ctx, args.path)
     sync(ctx)
     with ctx.reading() as bound:
         files = dict(_files(bound))
@@ -86,7 +93,8 @@ def export_memory(ctx: Context, args: ExportMemory) -> dict[str, Any]:
 
 
 def _files(ctx: Context) -> Iterator[tuple[str, str]]:
-    for row in ctx.tx.all("SELECT path FROM block_file WHERE workspace = ? AND bytes > 0 ORDER BY path", ctx.workspace):
+    sql = f"SELECT path FROM block_file WHERE workspace = ? AND {places.HOLDS_TEXT} ORDER BY path"
+    for row in ctx.tx.all(sql, ctx.workspace):
         yield row["path"], hand_edits.rendered(ctx, row["path"])
     plain = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL ORDER BY path"
     for row in ctx.tx.all(plain, ctx.workspace):
@@ -113,10 +121,14 @@ def _packed(files: dict[str, str]) -> bytes:
     return packed.getvalue()
 
 
-@operation("import_memory", writes=True, mode="own", bare=lambda r: r, example={"path": "memory.tar.gz"})
+@operation("import_memory", writes=True, mode="own", example={"path": "memory.tar.gz"}, view=BARE)
 def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
     """Add the blocks of an exported memory; what was rejected here stays rejected."""
-    files = _unpacked(_place(ctx, args.path))
+    if not args.dry_run:
+        # Records say of themselves that they hold, and who wrote them: by some of its own an agent would decide.
+        forced = " --force" if args.force else ""
+        check_person(ctx, "taking in records of a file", f"import memory {shlex.quote(args.path)}{forced}")
+    files = _unpacked(exchange_file(ctx, args.path))
     rejected = _rejected_values(files.pop(REJECTED, ""))
     sync(ctx)
     done: Counter[str] = Counter()
@@ -172,6 +184,7 @@ class Pending:
     """Blocks to write. New blocks of one file are collected and written together; a replacement is written at once."""
 
     ctx: Context
+    origin: str = "import"
     added: dict[str, dict[str, str]] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
 
@@ -180,12 +193,12 @@ class Pending:
             self.added.setdefault(file, {})[id] = text
         else:
             self.write()
-            blocks.write(self.ctx, id, text, origin="import", file=file)
+            blocks.write(self.ctx, id, text, origin=self.origin, file=file)
         self.written.append(id)
 
     def write(self) -> None:
         for file, texts in self.added.items():
-            blocks.add_all(self.ctx, texts, file=file, origin="import")
+            blocks.add_all(self.ctx, texts, file=file, origin=self.origin)
         self.added.clear()
 
 
@@ -255,4 +268,4 @@ def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, str]]:
         text = data.read().decode() if data else ""
         if "\x00" in text:
             raise invalid("path", f"{shorten(member.name, 80)!r} in it holds a NUL character")
-        yield member.name, text
+        yield member.name, redact_text(text)

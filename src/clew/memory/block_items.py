@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.ids import MENTIONED
 from clew.index.items import Item
+from clew.kinds.catalogue import durable_kinds
 from clew.memory.files.markdown import Value, one_line
 from clew.memory.kinds import prefix_of, put_away
 
@@ -37,7 +38,7 @@ RELATIONS = {
     "RestsOn": "rests_on",
     "Contradicts": "contradicts",
 }
-_SHORT = re.compile(r"(?<![\w-])(?:D|R|U|X|L|F)-\d{1,7}(?![\w-])")
+_SHORT = re.compile(rf"(?<![\w-])(?:{'|'.join(kind.prefix for kind in durable_kinds())})-\d{{1,7}}(?![\w-])")
 """Ids of standing records, in fields that hold nothing but ids; in prose `F-16` would be one."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 TALK = ("DIA", "FACT")
@@ -55,7 +56,7 @@ def searchable(block: Block) -> bool:
     return block.status not in kind.hidden_as and (not kind.searched_as or block.status in kind.searched_as)
 
 
-UNTOLD = UNSEARCHED | {"Scope", "Task", "Step", "History", "Rationale", "Title"}
+NO_PREVIEW = UNSEARCHED | {"Scope", "Task", "Step", "History", "Rationale", "Title"}
 """Fields that a line about a block leaves out, or tells in a place of their own."""
 
 
@@ -63,7 +64,7 @@ def sentence(block: Block) -> str:
     """`Title: what. Why: reason. About: files`; a title that the statement begins with is not repeated."""
     said, title = block.headline, block.get("Title")
     named = f"{title.rstrip('.:')}: " if title and not said.startswith(title.rstrip("….")) else ""
-    rest = {name: block.get(name) for name in block.fields if name not in UNTOLD}
+    rest = {name: block.get(name) for name in block.fields if name not in NO_PREVIEW}
     parts = {"Why": block.get("Rationale"), **{name: value for name, value in rest.items() if value != said}}
     told = [f"{name}: {value}" for name, value in parts.items() if value.lower() not in PLACEHOLDERS]
     *before, last = [f"{named}{said}", *told]

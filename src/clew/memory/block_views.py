@@ -10,15 +10,19 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
-from clew.memory import blocks
+from clew.kinds import statuses
+from clew.kinds.kind import KindFamily
+from clew.memory import block_lists, blocks
 from clew.memory.block_items import links_of
+from clew.memory.block_lists import BlockFilter
 from clew.memory.blocks import Block
 from clew.memory.files.sync import sync
 from clew.memory.governance import receipts
-from clew.memory.kinds import KINDS, STANDING, check_block_id, kind_of
+from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, Whole, operation
+from clew.registry.operation import BARE, Bounded, Whole, operation
+from clew.registry.paging import After, follow_after, following, next_after, position
 from clew.registry.record import opener
 
 
@@ -83,16 +87,17 @@ NAMES = {
     name: tuple(kind.prefix for kind in KINDS.values() if kind.name == name)
     for name in (k.name for k in KINDS.values())
 }
-KNOWLEDGE = ("D", *STANDING, "T", "PRJ", "PER", "TOOL", "INC", "FACT")
+KNOWLEDGE = tuple(kind.prefix for kind in KINDS.values() if kind.family is not KindFamily.BOOKKEEPING)
 """Prefixes of blocks that say something; the other kinds are bookkeeping."""
 MOST_DIFF, MOST_SHORT_DIFF = 20_000, 2_000
 SUMMARY = 160
-_NEXT = Follow("next_offset", lambda whole, result: _following(result["offset"] + len(result["blocks"]), result))
+_NEXT = Follow("next_offset", lambda whole, result: following(result["offset"], len(result["blocks"]), result["total"]))
+_BEHIND = follow_after("blocks", "block_id")
 BLOCKS_BUDGET = Budget(
     (
-        Trim("blocks", drop="last", floor=1, follow=_NEXT),
+        Trim("blocks", drop="last", floor=1, follow=_NEXT, also_follow=_BEHIND),
         Clip("blocks[].says", 120),
-        Trim("blocks", drop="last", follow=_NEXT),
+        Trim("blocks", drop="last", follow=_NEXT, also_follow=_BEHIND),
     ),
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("total",),
@@ -141,57 +146,43 @@ class ListBlocks(Bounded):
     words: Annotated[str, Field(max_length=400, description="Only blocks that hold all these words.")] = ""
     overdue: Annotated[bool, Field(description="Only blocks whose review date has passed.")] = False
     offset: Annotated[Whole, Field(description="How many to skip.")] = 0
+    after: After = None
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, those changed last first.")] = 50
 
 
-@operation("list_blocks", mode="own", budget=BLOCKS_BUDGET, bare=lambda result: result)
+@operation("list_blocks", mode="own", budget=BLOCKS_BUDGET, view=BARE)
 def list_blocks(ctx: Context, args: ListBlocks) -> dict[str, Any]:
     """List blocks of governed memory by kind, status and words, those changed last first."""
+    after = position(args.after)
     sync(ctx)
     with ctx.reading() as bound:
-        due = blocks.overdue(bound)
-        found = [block for block in _current(bound, args) if _fits(block, args, due)]
-        found.sort(key=lambda block: (-block.seq, block.id))
-        shown = found[args.offset : args.offset + args.limit]
+        wanted = _filter(bound, args)
+        found = block_lists.page(bound, wanted, after, args.offset, args.limit + 1)
+        shown = [_listed(block, blocks.day_of(bound.now_ms)) for block in found[: args.limit]]
+        counted = block_lists.counts(bound, wanted)
+        total = sum(counted.values())
+        offset = args.offset if after is None else None
         return {
-            "blocks": [_listed(block, due) for block in shown],
-            "offset": args.offset,
-            "total": len(found),
-            "statuses": _counts(found),
-            "next_offset": _following(args.offset + len(shown), {"total": len(found)}),
+            "blocks": shown,
+            "offset": offset,
+            "total": total,
+            "statuses": counted,
+            "next_offset": following(offset, len(shown), total),
+            "next_after": next_after(shown, "block_id", len(found) > len(shown)),
         }
 
 
-def _following(shown: int, result: dict[str, Any]) -> int | None:
-    """Where the next page begins; nowhere after the last block."""
-    return shown if shown < result["total"] else None
+def _filter(ctx: Context, args: ListBlocks) -> BlockFilter:
+    prefixes = None if args.kind == "any" else KNOWLEDGE if args.kind == "knowledge" else NAMES[args.kind]
+    return BlockFilter(
+        prefixes,
+        args.status.strip() if args.status is not None else None,
+        tuple(args.words.split()),
+        tuple(blocks.overdue(ctx)) if args.overdue else None,
+    )
 
 
-def _current(ctx: Context, args: ListBlocks) -> list[Block]:
-    if args.kind == "any":
-        return blocks.current(ctx)
-    # One query for each prefix, because several prefixes may share a name of a kind.
-    prefixes = KNOWLEDGE if args.kind == "knowledge" else NAMES[args.kind]
-    return [block for prefix in prefixes for block in blocks.current(ctx, prefix=prefix)]
-
-
-def _fits(block: Block, args: ListBlocks, due: dict[str, str]) -> bool:
-    if args.overdue and block.id not in due:
-        return False
-    if args.status is not None and (block.status or "") != args.status.strip():
-        return False
-    text = f"{block.id} {block.text}".lower()
-    return all(word in text for word in args.words.lower().split())
-
-
-def _counts(found: list[Block]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for block in found:
-        counts[block.status or ""] = counts.get(block.status or "", 0) + 1
-    return dict(sorted(counts.items()))
-
-
-def _listed(block: Block, due: dict[str, str]) -> dict[str, Any]:
+def _listed(block: Block, today: str) -> dict[str, Any]:
     return {
         "block_id": block.id,
         "kind": block.kind.name,
@@ -200,9 +191,10 @@ def _listed(block: Block, due: dict[str, str]) -> dict[str, Any]:
         "tags": [tag for tag in block.tags if tag != "untagged"],
         "file": block.file,
         "review_by": block.review_by,
-        "review_due": block.id in due,
+        "review_due": blocks.is_overdue(block.id, block.status, block.review_by, today),
         "agent": block.agent,
         "ts_ms": block.ts_ms,
+        "seq": block.seq,
     }
 
 
@@ -211,13 +203,7 @@ class BlockHistory(Bounded):
     limit: Annotated[int, Field(ge=1, le=100, description="Most versions to show, newest first.")] = 20
 
 
-@operation(
-    "block_history",
-    mode="own",
-    budget=HISTORY_BUDGET,
-    bare=lambda result: result,
-    example={"block_id": "D-20260213-001"},
-)
+@operation("block_history", mode="own", budget=HISTORY_BUDGET, example={"block_id": "D-20260213-001"}, view=BARE)
 def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
     """Show a block with every version: what changed, who changed it, when, and which proposal and receipt did it."""
     id = check_block_id(args.block_id)
@@ -256,7 +242,7 @@ def _version(ctx: Context, version: BlockVersion) -> dict[str, Any]:
         **version.source(),
         "ts_ms": new.ts_ms,
         "receipt_ts": receipt.ts if receipt else None,
-        "rolled_back": bool(receipt and receipt.rolled_back_at_ms),
+        statuses.ROLLED_BACK: bool(receipt and receipt.rolled_back_at_ms),
         "removed": new.gone,
         "status": new.status,
         "diff": shorten(version.diff(around=2), MOST_DIFF),

@@ -11,14 +11,17 @@ import orjson
 
 from clew.errors import shorten, suggest, unknown_id
 from clew.index.items import index_items, unindex_items
+from clew.kinds.kind import Kind
 from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.files.places import BlockText
-from clew.memory.kinds import IN_USE, Kind, kind_of, preamble, prefix_of
+from clew.memory.files.repository import GIT, id_suffix
+from clew.memory.kinds import IN_USE, kind_of, preamble, prefix_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
+from clew.store.rows import chunks
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -114,7 +117,7 @@ def current(
 
 def _sorted(rows: list[Row]) -> list[Block]:
     """Blocks by id. Sorted here: with ORDER BY, SQLite would walk all blocks of the workspace along the primary key."""
-    return sorted((_block(row) for row in rows), key=lambda block: block.id)
+    return sorted((from_row(row) for row in rows), key=lambda block: block.id)
 
 
 def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[Block]:
@@ -128,8 +131,8 @@ def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[B
 def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[str] = ()) -> dict[str, list[Block]]:
     """Of each kind the current blocks that were written last, and those of `besides` that are of it, newest first."""
     sql = f"SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ? AND {IN_USE}"
-    asked = ctx.tx.each(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
-    found = {row["id"]: _block(row) for rows in asked for row in rows}
+    asked = ctx.tx.batch(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
+    found = {row["id"]: from_row(row) for rows in asked for row in rows}
     wanted = [id for id in besides if prefix_of(id) in prefixes and id not in found]
     # Named ones come however old they are: a search has found them, so they matter.
     found |= {block.id: block for block in (current(ctx, ids=wanted) if wanted else [])}
@@ -140,7 +143,7 @@ def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[s
 def find(ctx: Context, id: str) -> Block | None:
     sql = "SELECT * FROM block WHERE workspace = ? AND id = ? AND until IS NULL AND gone = 0"
     row = ctx.tx.one(sql, ctx.workspace, id)
-    return _block(row) if row else None
+    return from_row(row) if row else None
 
 
 def get(ctx: Context, id: str) -> Block:
@@ -159,20 +162,22 @@ def history(ctx: Context, id: str, newest: int | None = None) -> list[Block]:
         if newest is None
         else ctx.tx.all(f"{sql} LIMIT ?", ctx.workspace, id, newest)
     )
-    return [_block(row) for row in reversed(rows)]
+    return [from_row(row) for row in reversed(rows)]
+
+
+def last_versions(ctx: Context, ids: Sequence[str]) -> list[Block]:
+    """The last version of each, that of a removal included."""
+    return _by_ids(ctx, "SELECT * FROM block WHERE workspace = ? AND until IS NULL", [ctx.workspace], list(ids))
+
+
+def versions_after(ctx: Context, seq: int, limit: int) -> list[Block]:
+    """Versions of whatever block, in the order in which they were written."""
+    sql = "SELECT * FROM block WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return [from_row(row) for row in ctx.tx.all(sql, ctx.workspace, seq, limit)]
 
 
 def count_versions(ctx: Context, id: str) -> int:
     return int(ctx.tx.value("SELECT count(*) FROM block WHERE workspace = ? AND id = ?", ctx.workspace, id))
-
-
-def as_of(ctx: Context, id: str, seq: int) -> Block | None:
-    """The version that was live at a seq."""
-    sql = (
-        "SELECT * FROM block WHERE workspace = ? AND id = ? AND seq <= ? AND (until IS NULL OR until > ?) AND gone = 0"
-    )
-    row = ctx.tx.one(sql, ctx.workspace, id, seq, seq)
-    return _block(row) if row else None
 
 
 def count_by_folder(ctx: Context) -> dict[str, int]:
@@ -218,9 +223,10 @@ def locate(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
 def dated_id(ctx: Context, prefix: str) -> str:
     """The next free `PREFIX-YYYYMMDD-NNN` of today. Numbers beyond 999 get a fourth digit."""
     day = day_of(ctx.now_ms).replace("-", "")
+    suffix = id_suffix(ctx) if kind_of(f"{prefix}-{day}").is_durable else ""
     while True:
         # A person may have written the next number into a file by hand, so the counter alone does not tell.
-        id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}"
+        id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}{suffix}"
         if not _is_taken(ctx, id):
             return id
 
@@ -236,10 +242,10 @@ def _is_taken(ctx: Context, id: str) -> bool:
 
 
 def short_id(ctx: Context, prefix: str) -> str:
-    """The next free `PREFIX-N`."""
+    """The next free `PREFIX-N`; in a repository with the name of this clone."""
     taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
     while True:
-        id = f"{prefix}-{ctx.ws.count(prefix)}"
+        id = f"{prefix}-{ctx.ws.count(prefix)}{id_suffix(ctx)}"
         if ctx.tx.value(taken, ctx.workspace, id) is None:
             return id
 
@@ -334,7 +340,7 @@ def _version(ctx: Context, id: str, text: str, parsed: ParsedBlock, file: str, o
         fields=parsed.fields,
         origin=origin,
         cause=cause,
-        agent=ctx.agent,
+        agent=ctx.agent if origin != GIT else one_line(parsed.fields.get("Author")) or None,
         ts_ms=ctx.now_ms,
         mark=_mark(id, parsed),
         review_by=iso_date(parsed.fields.get("ReviewBy")),
@@ -399,7 +405,7 @@ def _row(ctx: Context, block: Block, parsed: ParsedBlock | None) -> tuple[Any, .
     )
 
 
-def _block(row: Row) -> Block:
+def from_row(row: Row) -> Block:
     return Block(
         id=row["id"],
         seq=row["seq"],
@@ -448,12 +454,17 @@ def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
         "SELECT id, review_by, status FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
         " AND review_by IS NOT NULL AND review_by < ?"
     )
-    rows = ctx.tx.all(
-        f"{sql} ORDER BY id" if ids is not None else f"{sql} AND {IN_USE} ORDER BY id",
-        ctx.workspace,
-        day_of(ctx.now_ms),
-    )
-    wanted = None if ids is None else set(ids)
+    today = day_of(ctx.now_ms)
+    asked = [(f"{sql} AND {IN_USE}", ())] if ids is None else [_among(sql, part) for part in chunks(ids)]
+    rows = [row for query, named in asked for row in ctx.tx.all(query, ctx.workspace, today, *named)]
+    due = [row for row in rows if is_overdue(row["id"], row["status"], row["review_by"], today)]
+    return {row["id"]: row["review_by"] for row in sorted(due, key=lambda row: str(row["id"]))}
+
+
+def _among(sql: str, ids: Sequence[str]) -> tuple[str, Sequence[str]]:
+    return f"{sql} AND id IN ({placeholders(len(ids))})", ids
+
+
+def is_overdue(id: str, status: str | None, review_by: str | None, today: str) -> bool:
     # A decision that no longer holds needs no review.
-    live = [row for row in rows if not row["status"] or row["status"] in kind_of(row["id"]).live]
-    return {row["id"]: row["review_by"] for row in live if wanted is None or row["id"] in wanted}
+    return review_by is not None and review_by < today and (not status or status in kind_of(id).live)

@@ -13,10 +13,11 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import check_name
 from clew.index.item_reads import titles_of
+from clew.kinds import statuses
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.files.directory import directory_of
-from clew.memory.files.governed_write import governed
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import clean, set_field
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
@@ -26,7 +27,7 @@ from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
 from clew.memory.signals import Notice, in_log, in_talk, spoken, tags_of
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Text, operation
+from clew.registry.operation import BARE, Input, Name, Text, operation
 from clew.secrets import screened
 
 MOST = 500
@@ -48,12 +49,12 @@ class Capture(Input):
     days: Annotated[int, Field(ge=1, le=31, description="Without text: daily logs of how many days.")] = 1
 
 
-@operation("capture", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+@operation("capture", writes=True, mode="own", idempotent=True, view=BARE)
 def capture(ctx: Context, args: Capture) -> dict[str, Any]:
     """Turn a log or a conversation into signals that wait for review."""
     texts = [(check_name(args.source, "source"), args.text)] if args.text is not None else _daily_logs(ctx, args.days)
     found = [(source, notice) for source, text in texts for notice in _noticed(text, args.format)]
-    with governed(ctx, KINDS["SIG"].file) as bound:
+    with governed_transaction(ctx, KINDS["SIG"].file) as bound:
         return _recorded(bound, found[:MOST], len(found) - MOST)
 
 
@@ -151,19 +152,13 @@ class PromoteSignal(Input):
     statement: Annotated[str | None, Field(max_length=20_000, description="Better words than the signal's own.")] = None
 
 
-@operation(
-    "promote_signal",
-    writes=True,
-    mode="own",
-    bare=lambda result: result,
-    example={"signal_id": "SIG-20260213-001"},
-)
+@operation("promote_signal", writes=True, mode="own", example={"signal_id": "SIG-20260213-001"}, view=BARE)
 def promote_signal(ctx: Context, args: PromoteSignal) -> dict[str, Any]:
     """Stage a proposal from a captured signal."""
     id = check_block_id(args.signal_id, "signal_id")
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
         signal = blocks.get(bound, id)
-        if kind_of(id).name != "signal" or signal.status != "pending":
+        if kind_of(id).name != "signal" or signal.status != statuses.PENDING:
             raise ClewError("CONFLICT", f"{id} is {signal.status or 'no signal'}; only a pending signal is promoted")
         if blocks.find(bound, signal.get("Proposal")) is not None:
             raise ClewError("CONFLICT", f"{id} has the proposal {signal.get('Proposal')} already", "Review that one.")
@@ -186,7 +181,7 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
     # The signal stays pending until the proposal is decided; the field keeps it from being promoted twice.
     blocks.write(ctx, signal.id, set_field(signal.text, "Proposal", proposal.id), origin="review", cause=proposal.id)
     return {
-        "status": "proposed",
+        "status": statuses.PROPOSED,
         "signal_id": signal.id,
         "proposal_id": proposal.id,
         "block_id": block_id,

@@ -16,14 +16,14 @@ from clew.index.terms import terms
 from clew.memory.blocks import headline
 from clew.memory.files import plain_files
 from clew.memory.files.directory import DERIVED
-from clew.memory.files.governed_write import governed
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import Value, listed, one_line
 from clew.memory.files.sync import sync
 from clew.memory.kinds import IN_USE, prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, Input, operation
-from clew.store.database import Companion, Database, Row
+from clew.registry.operation import BARE, MAX_NUMBER, Input, operation
+from clew.store.database import Database, DatabaseResource, Row
 
 WORDS: dict[str, str] = {
     "architecture": """
@@ -152,7 +152,7 @@ def assigned(id: str, fields: Mapping[str, Value], categories: Categories) -> li
     return [name for name in categories.names if points[name] >= NEEDED]
 
 
-class KeptCategories(Companion):
+class KeptCategories(DatabaseResource):
     """The sorted blocks of each workspace, with the state of the store that they were sorted in."""
 
     def __init__(self, database: Database) -> None:
@@ -166,7 +166,7 @@ def sort_blocks(ctx: Context) -> Sorted:
     newest = ctx.tx.value("SELECT max(seq) FROM block_file WHERE workspace = ?", ctx.workspace)
     # The time of creation is part of it, because a restored or recreated workspace may come to the same numbers again.
     state = (ctx.ws.created_at_ms, newest, categories)
-    known = ctx.database.companions.of(KeptCategories).sorted
+    known = ctx.database.resources.of(KeptCategories).sorted
     kept = known.get(ctx.workspace)
     if kept is not None and kept[0] == state:
         return kept[1]
@@ -215,7 +215,7 @@ class CategorySummary(Input):
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most categories, 1 to 10.")] = 3
 
 
-@operation("category_summary", mode="own", bare=lambda result: result, example={"topic": "database infrastructure"})
+@operation("category_summary", mode="own", example={"topic": "database infrastructure"}, view=BARE)
 def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
     """Sum up what is known of a topic, by category: architecture, people, bugs, goals and so on."""
     limit = min(max(args.limit, 1), 10)
@@ -274,7 +274,7 @@ def renew_files(ctx: Context) -> dict[str, Any]:
         known = plain_files.texts(bound, DERIVED)
     wanted = {f"{DERIVED}/{name}.md": _file_text(name, found) for name in found}
     if wanted != known:
-        with governed(ctx) as bound:
+        with governed_transaction(ctx) as bound:
             for path in sorted(known.keys() - wanted.keys()):
                 plain_files.remove(bound, path)
             for path, text in wanted.items():

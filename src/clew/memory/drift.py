@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import confined
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import print_block, set_field
@@ -91,7 +92,7 @@ def _holds(id: str, status: str | None) -> bool:
 def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
     """Read the cited lines, outside of any transaction. None when the server runs outside of the project."""
     # Files of another project are not below this process's root; to compare with what is there would be wrong.
-    if ctx.workspace != ctx.settings.workspace:
+    if ctx.project is None:
         return None
     with ctx.reading() as bound:
         wanted = sorted({cite for cites in cited(bound).values() for cite in cites})[:MOST_CITES]
@@ -233,7 +234,7 @@ def _decisions_and_tasks(ctx: Context, report: ScanReport) -> list[Drift]:
     named = {task.id: _named(task) for task in tasks}
     followed = {id for ids in named.values() for id in ids}
     found = _unreferenced(active, followed, report)
-    found += [_stalled(task) for task in tasks if task.status == "blocked"]
+    found += [_stalled(task) for task in tasks if task.status == statuses.BLOCKED]
     if active:
         found += [_unaligned(task, named[task.id]) for task in tasks if not any(id in active for id in named[task.id])]
     return found
@@ -318,20 +319,20 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
     for drift in _bounded(found, known):
         old = known.pop((drift.signal, drift.subject), None)
         block = _open(ctx, drift) if old is None else _renew(ctx, old, drift)
-        if block.status == "open":
+        if block.status == statuses.OPEN:
             opened[block.id] = drift
     _fold_in(ctx, {drift.signal for drift in found})
     for (signal, _), block in sorted(known.items()):
         # What was not looked at is not resolved: a server outside of the project knows nothing of the code.
-        if block.status != "resolved" and (looked_at_code or signal != CODE):
-            text = set_field(_plain(block), "Status", "resolved")
+        if block.status != statuses.RESOLVED and (looked_at_code or signal != CODE):
+            text = set_field(_plain(block), "Status", statuses.RESOLVED)
             blocks.write(ctx, block.id, text, origin="scan")
     return opened
 
 
 def _bounded(found: list[Drift], known: dict[tuple[str, str], Block]) -> list[Drift]:
     """As many of each signal as are listed; those that are listed already stay."""
-    listed = {key for key, block in known.items() if block.status != "resolved"}
+    listed = {key for key, block in known.items() if block.status != statuses.RESOLVED}
     kept: dict[str, list[Drift]] = {}
     # Those listed already first: otherwise entries would come and go from scan to scan without anything having changed.
     for drift in sorted(found, key=lambda drift: (drift.signal, drift.subject) not in listed):
@@ -351,12 +352,12 @@ def _fold_in(ctx: Context, signals: set[str]) -> None:
     It is resolved too where this scan looked and found nothing. Only Mind-Mem's scanner writes `Metrics`; what a person
     noted stays.
     """
-    for block in blocks.current(ctx, prefix="DREF", status="open"):
+    for block in blocks.current(ctx, prefix="DREF", status=statuses.OPEN):
         signal = block.get("Signal")
         if block.get("Subject") or not (signal in signals or (signal in SUMMED_UP and block.get("Metrics"))):
             continue
         why = "each finding has an entry" if signal in signals else "not found any more"
-        text = set_field(_plain(block), "Status", "resolved")
+        text = set_field(_plain(block), "Status", statuses.RESOLVED)
         blocks.write(ctx, block.id, set_field(text, "Resolution", why), origin="scan")
 
 
@@ -369,8 +370,8 @@ def _open(ctx: Context, drift: Drift) -> Block:
 def _renew(ctx: Context, block: Block, drift: Drift) -> Block:
     """A deferred entry stays deferred; a resolved one that is true again is open again."""
     text = _plain(block)
-    if block.status == "resolved":
-        text = set_field(text, "Status", "open")
+    if block.status == statuses.RESOLVED:
+        text = set_field(text, "Status", statuses.OPEN)
     for name, value in _facts(drift).items():
         if value or name in block.fields:
             text = set_field(text, name, value)

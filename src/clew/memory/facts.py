@@ -10,17 +10,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, invalid
+from clew.errors import ClewError, invalid, suggest
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files.governed_write import governed
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import clean, print_block, set_field
 from clew.memory.files.sync import sync
-from clew.memory.governance import submission
+from clew.memory.governance import policy, submission
 from clew.memory.kinds import KINDS, check_block_id
 from clew.memory.marks import mark
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, operation
+from clew.registry.operation import BARE, Input, Name, operation
 from clew.secrets import screened
 from clew.store.workspaces import declare_events
 
@@ -36,16 +37,15 @@ class ShareFact(Input):
     source_block: Annotated[str | None, Field(max_length=140, description="Block the fact comes from.")] = None
 
 
-@operation("share_fact", writes=True, mode="own", bare=lambda result: result, example={"text": "CI needs Node 22."})
+@operation("share_fact", writes=True, mode="own", example={"text": "CI needs Node 22."}, view=BARE)
 def share_fact(ctx: Context, args: ShareFact) -> dict[str, Any]:
     """Put a fact into the ledger that agents share; it waits for review there."""
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
         text, masked = screened(clean(args.text))
         if not text:
             raise invalid("text", "must not be empty", "Say the fact.", kind="non_empty")
-        if masked:
-            bound.warn("SECRET_MASKED", f"{masked} secret(s) were not stored", "Keep secrets out of memory.")
-        known = [fact for fact in blocks.with_mark(bound, "FACT", mark(text)) if fact.status != "rejected"]
+        bound.note_masked(masked)
+        known = [fact for fact in blocks.with_mark(bound, "FACT", mark(text)) if fact.status != statuses.REJECTED]
         if known:
             return {"status": known[0].status, "written": 0, "fact_id": known[0].id, "duplicate_of": known[0].id}
         source = blocks.get(bound, check_block_id(args.source_block, "source_block")).id if args.source_block else None
@@ -91,13 +91,15 @@ class ReviewFact(Input):
     "review_fact",
     writes=True,
     mode="own",
-    bare=lambda result: result,
     example={"fact_id": "FACT-20260213-101500", "verdict": "accepted"},
+    view=BARE,
 )
 def review_fact(ctx: Context, args: ReviewFact) -> dict[str, Any]:
-    """Accept or reject a fact of the shared ledger."""
+    """Accept or reject a fact of the shared ledger. For a person."""
     id = check_block_id(args.fact_id, "fact_id")
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
+        command = f"approve {id}" if args.verdict == "accepted" else f"reject {id} --reason ..."
+        policy.check_decider(bound, f"reviewing {id}", command, suggest("list_facts", "Lists the facts."))
         fact = blocks.get(bound, id)
         if fact.kind is not KINDS["FACT"]:
             raise ClewError("CONFLICT", f"{id} is not a fact of the ledger", "Give an id that begins with FACT-.")
@@ -119,7 +121,7 @@ class ListFacts(Input):
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, newest first.")] = 50
 
 
-@operation("list_facts", mode="own", bare=lambda result: result)
+@operation("list_facts", mode="own", view=BARE)
 def list_facts(ctx: Context, args: ListFacts) -> dict[str, Any]:
     """List the facts of the shared ledger with source and status."""
     sync(ctx)

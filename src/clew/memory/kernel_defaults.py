@@ -186,7 +186,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         "vector": {
             "enabled": Key(True),
             "candidates": Key(200, 0, 5000),
-            "min_similarity": Key(0.25, -1, 1),
+            "min_similarity": Key(0.12, -1, 1),
             "in_process": Key(200_000, 0, 10_000_000),
         },
     },

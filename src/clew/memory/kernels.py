@@ -21,7 +21,7 @@ from clew.memory.files.directory import CONFIGURATION, KERNELS, root_of
 from clew.memory.files.sync import sync
 from clew.memory.kernel_defaults import DEFAULTS, RETIRED, Key, Setting, kernel_text
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import BARE, Input, View, operation
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SECTION = re.compile(r"\[([A-Za-z0-9_]+)\]")
@@ -51,7 +51,7 @@ def kernel(ctx: Context, name: str) -> Values:
 
 def _warn_of(ctx: Context, name: str, loaded: LoadedKernel) -> None:
     for problem in loaded.problems:
-        ctx.warn("KERNEL_REJECTED", problem, f"Mend mind/{name}.mind; the default is used meanwhile.")
+        ctx.warn("KERNEL_REJECTED", problem, f"Correct mind/{name}.mind; the default is used meanwhile.")
 
 
 def every_kernel(ctx: Context) -> Values:
@@ -206,7 +206,7 @@ class KernelName(Input):
     name: Annotated[str, Field(max_length=256, description="Kernel name, such as recall, rm3, rerank or temporal.")]
 
 
-@operation("list_mind_kernels", mode="own", bare=lambda result: result["kernels"])
+@operation("list_mind_kernels", mode="own", view=View(bare=lambda result: result["kernels"]))
 def list_mind_kernels(ctx: Context, args: NoArguments) -> dict[str, Any]:
     """List the kernel files that tune recall."""
     sync(ctx)
@@ -227,13 +227,13 @@ def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
 
 
 def _place(ctx: Context, name: str) -> dict[str, Any]:
-    """Where the file is. The first change to the workspace writes those that are missing; until then it says so."""
+    """Where the file is, or would be: without it the defaults hold."""
     root, path = root_of(ctx), path_of(name)
     there = path in plain_files.paths(ctx, KERNELS)
     return {"path": str(root / path) if root else path, **({} if there else {"exists": False})}
 
 
-@operation("get_mind_kernel", mode="own", bare=lambda result: result, example={"name": "recall"})
+@operation("get_mind_kernel", mode="own", example={"name": "recall"}, view=BARE)
 def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
     """Read one kernel file as JSON; all values are strings."""
     if not _NAME.fullmatch(args.name):

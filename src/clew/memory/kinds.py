@@ -2,124 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import ANY_BLOCK, PROPOSAL, RECEIPT_TIME
+from clew.kinds.builtin import PROPOSALS_FILE, RECORDED_DECISIONS
+from clew.kinds.catalogue import by_prefix, durable_kinds
+from clew.kinds.kind import BLOCK, Kind, KindFamily
 
-
-@dataclass(frozen=True)
-class Kind:
-    prefix: str
-    name: str
-    file: str
-    required: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = ()
-    live: tuple[str, ...] = ("active",)
-    """Statuses under which a block counts as active in health figures."""
-    searched: bool = True
-    searched_as: tuple[str, ...] = ()
-    """Statuses under which a block can be found; empty: under any."""
-    hidden_as: tuple[str, ...] = ()
-    """Statuses under which it cannot."""
-
-
-_OPEN = ("open", "resolved", "deferred")
-_PROPOSED = "intelligence/proposed/EDITS_PROPOSED.md"
-
-STANDING = {
-    "R": ("rule", "knowledge/RULES.md"),
-    "U": ("preference", "knowledge/PREFERENCES.md"),
-    "X": ("rejected", "knowledge/REJECTED.md"),
-    "L": ("lesson", "knowledge/LESSONS.md"),
-    "F": ("fact", "knowledge/FACTS.md"),
-}
-"""Prefix of each kind of standing record that is no decision -> its name and file. U is what the user prefers."""
-RECORDED_DECISIONS = "knowledge/DECISIONS.md"
-"""Where `remember` keeps decisions with short ids, and those that wait: in DECISIONS.md itself Mind-Mem's validator
-refuses both, and a single refusal keeps that program from applying anything."""
-STANDING_STATUSES = ("active", "proposed", "superseded", "rejected", "retracted")
-
-
-def _standing() -> tuple[Kind, ...]:
-    required = ("Date", "Status", "Statement")
-    return tuple(Kind(prefix, name, file, required, STANDING_STATUSES) for prefix, (name, file) in STANDING.items())
-
-
-_TABLE = (
-    Kind(
-        "D",
-        "decision",
-        "decisions/DECISIONS.md",
-        ("Date", "Status", "Scope", "Statement", "Rationale", "Supersedes", "Tags", "Sources"),
-        ("active", "superseded", "revoked"),
-    ),
-    Kind(
-        "T",
-        "task",
-        "tasks/TASKS.md",
-        (
-            *("Date", "Title", "Status", "Priority", "Project", "Due", "Owner"),
-            *("Context", "Next", "Dependencies", "Sources", "History"),
-        ),
-        ("todo", "doing", "blocked", "done", "canceled"),
-        ("todo", "doing", "blocked"),
-    ),
-    *_standing(),
-    Kind("PRJ", "project", "entities/projects.md"),
-    Kind("PER", "person", "entities/people.md"),
-    Kind("TOOL", "tool", "entities/tools.md"),
-    Kind(
-        "INC",
-        "incident",
-        "entities/incidents.md",
-        ("Date", "Title", "Impact", "Summary", "RootCause", "Fix", "Prevention", "Sources"),
-    ),
-    Kind("C", "contradiction", "intelligence/CONTRADICTIONS.md", ("Date", "Status"), _OPEN, ("open",)),
-    Kind(
-        "DREF", "drift", "intelligence/DRIFT.md", ("Date", "Status"), _OPEN, ("open",), searched_as=("open", "deferred")
-    ),
-    Kind(
-        "SIG",
-        "signal",
-        "intelligence/SIGNALS.md",
-        ("Date", "Type", "Source", "Confidence", "Priority", "Status", "Excerpt", "ContentHash"),
-        ("pending", "accepted", "rejected", "deferred", "resolved"),
-        ("pending",),
-        # What came of a signal stands elsewhere; what was rejected should not come back.
-        searched_as=("pending",),
-    ),
-    Kind(
-        "P",
-        "proposal",
-        _PROPOSED,
-        ("ProposalId", "Type", "TargetBlock", "Risk", "Evidence", "Rollback", "Ops", "Fingerprint", "Status"),
-        ("staged", "applied", "rejected", "deferred", "expired", "rolled_back"),
-        ("staged",),
-        searched=False,
-    ),
-    Kind("I", "impact", "intelligence/IMPACT.md", searched=False),
-    Kind("B", "briefing", "intelligence/BRIEFINGS.md", searched=False),
-    Kind("A", "audit", "intelligence/AUDIT.md", searched=False),
-    Kind("AR", "receipt", "intelligence/applied", searched=False),
-    Kind("W", "summary", "summaries/weekly"),
-    Kind(
-        "FACT",
-        "fact",
-        "shared/intelligence/LEDGER.md",
-        live=("pending-review", "accepted"),
-        # Shared facts wait for review. Facts that stand elsewhere, such as cards of a talk, are like any other block.
-        hidden_as=("pending-review", "rejected"),
-    ),
-)
-KINDS: dict[str, Kind] = {kind.prefix: kind for kind in _TABLE}
-UNKNOWN = Kind("", "unknown", "")
+KINDS: dict[str, Kind] = by_prefix()
+UNKNOWN = Kind("unknown", KindFamily.BOOKKEEPING, BLOCK)
 
 PROPOSED_FILES = {
     "decision": "intelligence/proposed/DECISIONS_PROPOSED.md",
     "task": "intelligence/proposed/TASKS_PROPOSED.md",
-    "edit": _PROPOSED,
-    "record": _PROPOSED,
+    "edit": PROPOSALS_FILE,
+    "record": PROPOSALS_FILE,
 }
 
 
@@ -164,60 +60,31 @@ def check_receipt_ts(value: str) -> str:
     return value
 
 
-_TITLES = {
-    "decisions/DECISIONS.md": ("Decisions", "D"),
-    "tasks/TASKS.md": ("Tasks", "T"),
-    "entities/projects.md": ("Projects", "PRJ"),
-    "entities/people.md": ("People", "PER"),
-    "entities/tools.md": ("Tools", "TOOL"),
-    "entities/incidents.md": ("Incidents", "INC"),
-    "intelligence/CONTRADICTIONS.md": ("Contradictions", "C"),
-    "intelligence/DRIFT.md": ("Drift", "DREF"),
-    "intelligence/SIGNALS.md": ("Signals that wait for review", "SIG"),
-    "intelligence/IMPACT.md": ("Impact", "I"),
-    "intelligence/BRIEFINGS.md": ("Briefings", "B"),
-    "intelligence/AUDIT.md": ("Audit", "A"),
-    PROPOSED_FILES["decision"]: ("Proposed decisions", "P"),
-    PROPOSED_FILES["task"]: ("Proposed tasks", "P"),
-    PROPOSED_FILES["edit"]: ("Proposed edits", "P"),
-    "shared/intelligence/LEDGER.md": ("Facts shared between agents", "FACT"),
-    RECORDED_DECISIONS: ("Decisions that were recorded with remember", "D"),
-    "knowledge/RULES.md": ("Rules", "R"),
-    "knowledge/PREFERENCES.md": ("Preferences of the user", "U"),
-    "knowledge/REJECTED.md": ("Rejected alternatives", "X"),
-    "knowledge/LESSONS.md": ("Lessons", "L"),
-    "knowledge/FACTS.md": ("Facts", "F"),
+_HEADINGS: dict[str, tuple[str, Kind]] = {
+    **{kind.file: (kind.heading, kind) for kind in KINDS.values() if kind.heading},
+    PROPOSED_FILES["decision"]: ("Proposed decisions", KINDS["P"]),
+    PROPOSED_FILES["task"]: ("Proposed tasks", KINDS["P"]),
+    RECORDED_DECISIONS: ("Decisions that were recorded with remember", KINDS["D"]),
 }
 _LATER = frozenset(
     {
-        "shared/intelligence/LEDGER.md",
+        KINDS["FACT"].file,
         RECORDED_DECISIONS,
-        *(file for _, file in STANDING.values()),
+        *(kind.file for kind in durable_kinds() if kind.prefix != "D"),
     }
 )
-TREE: tuple[str, ...] = tuple(path for path in _TITLES if path not in _LATER)
+TREE: tuple[str, ...] = tuple(path for path in _HEADINGS if path not in _LATER)
 """Files that a new workspace begins with. The ledger comes with its first fact, the others with a block that somebody
 writes: Clew itself has nothing to put there, and an empty file would promise that it had."""
-
-_EXTRA_FIELDS = {
-    "PRJ": "Name, Status, Owner, Description, Keywords, Links, Sources",
-    "PER": "Name, Role, Context, Sources",
-    "TOOL": "Name, Purpose, Status, Sources",
-    "FACT": "Date, Source, Confidence, Type, Text, SourceBlock, Status",
-    **dict.fromkeys(
-        STANDING, "Date, Status, Statement, Title, Rationale, About, Supersedes, RestsOn, ReviewBy, Author"
-    ),
-}
 
 
 def preamble(file: str) -> str:
     """The first lines of a file that does not exist yet."""
-    if file not in _TITLES:
+    if file not in _HEADINGS:
         return ""
-    title, prefix = _TITLES[file]
-    kind = KINDS[prefix]
-    lines = [f"# {title}", "", f"> Blocks begin with an id alone in brackets: [{_example(kind)}]"]
-    fields = _EXTRA_FIELDS.get(prefix, ", ".join(kind.required))
+    heading, kind = _HEADINGS[file]
+    lines = [f"# {heading}", "", f"> Blocks begin with an id alone in brackets: [{_example(kind)}]"]
+    fields = kind.fields or ", ".join(kind.required)
     if fields:
         lines.append(f"> Fields: {fields}")
     if kind.statuses:
@@ -226,10 +93,8 @@ def preamble(file: str) -> str:
 
 
 def _example(kind: Kind) -> str:
-    # Mind-Mem's validator takes `PRJ-slug` for the mention of a project that nobody defined.
-    slugs = {"PRJ": "PRJ-<slug>", "PER": "PER-<slug>", "TOOL": "TOOL-<slug>", "INC": "INC-YYYYMMDD-<slug>"}
-    usual = f"{kind.prefix}-N" if kind.prefix in STANDING else f"{kind.prefix}-YYYYMMDD-NNN"
-    return slugs.get(kind.prefix, usual)
+    numbered = kind.is_durable and kind.prefix != "D"
+    return kind.example or f"{kind.prefix}-{'N' if numbered else 'YYYYMMDD-NNN'}"
 
 
 PRIVATE = "agents/"

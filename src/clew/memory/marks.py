@@ -23,14 +23,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FILLER = _words(
+FILLER = _words(
     """
     a an the this that these those it its is are be been was were will would shall should can could may might must
     do does did has have had we our us you your i my they their of for to in on at by with as and or so please just
     very really also always ever all any some let lets going forward
     """
 )
-_NEGATIVE = _words(
+NEGATIVE = _words(
     """
     not no never none neither nor without don't doesn't didn't won't can't cannot shouldn't mustn't isn't aren't wasn't
     stop avoid forbid prohibit ban
@@ -72,9 +72,9 @@ def _chunk_words(chunk: str) -> tuple[str, ...]:
 
 def _normal(word: str) -> str | None:
     """None for a filler."""
-    if word in _NEGATIVE:
+    if word in NEGATIVE:
         return "!"
-    return None if word in _FILLER else stem(_SPELLINGS.get(word, word).replace("'", ""))
+    return None if word in FILLER else stem(_SPELLINGS.get(word, word).replace("'", ""))
 
 
 def mark(statement: str) -> str:

@@ -8,8 +8,10 @@ import orjson
 
 from clew.errors import ClewError
 from clew.index.item_reads import known_beginnings
+from clew.kinds.builtin import RECORDED_DECISIONS
 from clew.memory import blocks
 from clew.memory.blocks import Block
+from clew.memory.contradictions.worker import catch_up
 from clew.memory.files import hand_edits, places
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
@@ -24,14 +26,14 @@ JSON = "application/json"
 
 @resource("mind-mem://decisions", name="decisions", title="Active decisions", mime_type=JSON, own=True)
 def decisions(ctx: Context) -> str:
-    """The active blocks of decisions/DECISIONS.md as JSON, in their order: their fields and their Markdown."""
-    return _blocks_json(ctx, KINDS["D"].file, ["active"])
+    """The active decisions as JSON, those of decisions/DECISIONS.md first: their fields and their Markdown."""
+    return _blocks_json(ctx, (KINDS["D"].file, RECORDED_DECISIONS), ["active"])
 
 
 @resource("mind-mem://tasks", name="tasks", title="Tasks", mime_type=JSON, own=True)
 def tasks(ctx: Context) -> str:
     """The blocks of tasks/TASKS.md as JSON, in their order: their fields and their Markdown."""
-    return _blocks_json(ctx, KINDS["T"].file, None)
+    return _blocks_json(ctx, (KINDS["T"].file,), None)
 
 
 @resource(
@@ -57,6 +59,7 @@ def signals(ctx: Context) -> str:
 @resource("mind-mem://contradictions", name="contradictions", title="Contradictions", own=True)
 def contradictions(ctx: Context) -> str:
     """The Markdown of detected contradictions."""
+    catch_up(ctx)
     return _file(ctx, KINDS["C"].file)
 
 
@@ -97,13 +100,17 @@ def ledger(ctx: Context) -> str:
     return _file(ctx, KINDS["FACT"].file)
 
 
-def _blocks_json(ctx: Context, file: str, status: list[str] | None) -> str:
-    """What stands in a file, of whatever kind: a fact or a turn of a talk among the decisions belongs to them."""
+def _blocks_json(ctx: Context, files: tuple[str, ...], status: list[str] | None) -> str:
+    """What stands in these files, of whatever kind: a fact or a turn of a talk among the decisions belongs to them."""
     sync(ctx)
     with ctx.reading() as bound:
-        found = {block.id: block for block in blocks.current(bound, file=file, status=status)}
-        standing = [(found[id], place) for id, place in places.in_file(bound, file) if id in found]
-        return _json([_block_json(block, (file, place.line + 1)) for block, place in standing])
+        return _json([row for file in files for row in _rows(bound, file, status)])
+
+
+def _rows(ctx: Context, file: str, status: list[str] | None) -> list[dict[str, Any]]:
+    found = {block.id: block for block in blocks.current(ctx, file=file, status=status)}
+    standing = [(found[id], place) for id, place in places.in_file(ctx, file) if id in found]
+    return [_block_json(block, (file, place.line + 1)) for block, place in standing]
 
 
 def _block_json(block: Block, place: tuple[str, int]) -> dict[str, Any]:

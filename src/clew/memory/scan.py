@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +11,20 @@ import orjson
 from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import shorten
+from clew.kinds.kind import Kind
 from clew.memory import blocks, drift, kernels, validator
-from clew.memory.contradictions import detection, resolutions
+from clew.memory.contradictions import entries, resolutions, worker
 from clew.memory.drift import Cite, CitedLines
 from clew.memory.files import places, repair
+from clew.memory.files.changed_files import Unread
 from clew.memory.files.directory import WRITE_ONLY, shown_root
-from clew.memory.files.governed_write import governed
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.hand_edits import rendered
-from clew.memory.files.sync import Unread, sync
+from clew.memory.files.sync import sync
 from clew.memory.governance import policy
-from clew.memory.kinds import IN_USE, KINDS, Kind
+from clew.memory.kinds import IN_USE, KINDS
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import BARE, Input, operation
 from clew.store.workspaces import declare_events, read_meta, write_meta
 
 declare_events({"memory_scanned": "The memory workspace was checked."})
@@ -51,13 +53,14 @@ class Scan(Input):
     pass
 
 
-@operation("scan", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+@operation("scan", writes=True, mode="own", idempotent=True, view=BARE)
 def scan(ctx: Context, args: Scan) -> dict[str, Any]:
     """Check the memory workspace: contradictions, drift, pending signals, unreadable parts, overdue reviews."""
     unread = sync(ctx)
     # Before the transaction: reading thousands of lines of code must not keep other writers waiting.
     code = drift.look_at_code(ctx)
-    with governed(ctx) as bound:
+    worker.catch_up(ctx)
+    with governed_transaction(ctx) as bound:
         report = run(bound, code, unread)
         return {
             "workspace": shown_root(bound),
@@ -99,45 +102,57 @@ def count_blocks(ctx: Context, report: ScanReport) -> None:
 
 def unreadable_parts(ctx: Context, report: ScanReport) -> None:
     """Lines that belong to no field, malformed headers and repeated ids, with file and line."""
-    found = []
-    sql = (
-        "SELECT id, problems FROM block"
-        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND problems IS NOT NULL ORDER BY id"
-    )
-    inside = ctx.tx.all(sql, ctx.workspace)
-    where = places.where(ctx, [row["id"] for row in inside])
-    for row in inside:
-        if row["id"] in where:
-            place = where[row["id"]]
-            found += [(place.file, place.line + line + 1, problem) for line, problem in orjson.loads(row["problems"])]
-    between = ctx.tx.all(
-        "SELECT id, problems FROM place WHERE workspace = ? AND problems IS NOT NULL ORDER BY id", ctx.workspace
-    )
-    where = places.where(ctx, [row["id"] for row in between])
-    for row in between:
-        place = where[row["id"]]
-        start = place.line + place.lines + 1
-        found += [(place.file, start + line, problem) for line, problem in orjson.loads(row["problems"])]
-    heads = ctx.tx.all(
-        "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL ORDER BY path",
-        ctx.workspace,
-    )
-    for row in heads:
-        found += [(row["path"], line + 1, problem) for line, problem in orjson.loads(row["problems"])]
-    # Files that Clew alone writes are not a person's to mend.
+    found = [*_inside_blocks(ctx), *_between_blocks(ctx), *_above_blocks(ctx)]
+    # Files that Clew alone writes are not a person's to fix.
     for file, line, problem in sorted(item for item in found if not item[0].startswith(WRITE_ONLY)):
         check = "duplicate_ids" if "is used twice" in problem else "unreadable"
         report.find(check, problem, file=file, line=line)
-    report.checks["duplicate_ids"] = sum(1 for item in report.findings if item["check"] == "duplicate_ids")
-    report.checks["unreadable"] = sum(1 for item in report.findings if item["check"] == "unreadable")
+    for check in ("duplicate_ids", "unreadable"):
+        report.checks[check] = sum(item["check"] == check for item in report.findings)
+
+
+def _inside_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
+    rows = ctx.tx.all(
+        "SELECT id, problems FROM block"
+        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND problems IS NOT NULL ORDER BY id",
+        ctx.workspace,
+    )
+    where = places.where(ctx, [row["id"] for row in rows])
+    for row in rows:
+        if row["id"] in where:
+            place = where[row["id"]]
+            yield from _at(place.file, place.line, row)
+
+
+def _between_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
+    rows = ctx.tx.all(
+        "SELECT id, problems FROM place WHERE workspace = ? AND problems IS NOT NULL ORDER BY id", ctx.workspace
+    )
+    where = places.where(ctx, [row["id"] for row in rows])
+    for row in rows:
+        place = where[row["id"]]
+        yield from _at(place.file, place.line + place.lines, row)
+
+
+def _above_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
+    sql = "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL ORDER BY path"
+    for row in ctx.tx.all(sql, ctx.workspace):
+        yield from _at(row["path"], 0, row)
+
+
+def _at(file: str, start: int, row: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """The problems of a row, as file, line and problem."""
+    return ((file, start + line + 1, problem) for line, problem in orjson.loads(row["problems"]))
 
 
 def damaged_files(ctx: Context, report: ScanReport) -> None:
     """Files about which the store disagrees with itself are mended and named."""
     found = repair.disagreements(ctx)
-    repair.mend(ctx, found)
+    repair.fix(ctx, found)
     for item in found:
         report.find("mended", f"{item.problem}; mended", file=item.file)
+    for path in repair.kept_copies(ctx):
+        report.find("kept_copy", "what a damaged or unreadable file held; remove it when nothing is missing", file=path)
 
 
 def similar_ids(ctx: Context, report: ScanReport) -> None:
@@ -231,7 +246,7 @@ CHECKS: tuple[Check, ...] = (
     rejected_values,
     kernel_files,
     validator_faults,
-    detection.check,
+    entries.check,
     resolutions.check,
     drift.check,
     count_blocks,

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from clew.ids import dated
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import print_block, set_field
@@ -197,7 +198,7 @@ def record(
 
 def waiting(ctx: Context, statement: str) -> Block | None:
     """A pending signal that says the same."""
-    return next((b for b in blocks.with_mark(ctx, "SIG", mark(statement)) if b.status == "pending"), None)
+    return next((b for b in blocks.with_mark(ctx, "SIG", mark(statement)) if b.status == statuses.PENDING), None)
 
 
 def set_status(ctx: Context, id: str, status: str, cause: str) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from clew.contract import contract_of
 from clew.errors import shorten
 from clew.memory import blocks
 from clew.memory.files import plain_files
@@ -17,7 +18,6 @@ from clew.memory.files.directory import CONFIGURATION, root_of
 from clew.memory.files.markdown import Value, parse_block
 from clew.memory.kinds import KINDS, kind_of, prefix_of
 from clew.registry.context import Context
-from clew.settings import MIND_MEM
 
 _FORMS = {
     "D": r"D-\d{8}-\d{3}",
@@ -73,7 +73,7 @@ _FIELDS: dict[str, dict[str, FieldForm]] = {
 
 def applies(ctx: Context) -> bool:
     """Whether Mind-Mem uses the folder: it made it, a client of it calls, or it has left its reports there."""
-    if ctx.connection.toolset == MIND_MEM or made_elsewhere(ctx):
+    if contract_of(ctx.connection.toolset).shares_files or made_elsewhere(ctx):
         return True
     root = root_of(ctx)
     return root is not None and (root / _REPORTS).is_dir()

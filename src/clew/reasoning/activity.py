@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.registry.budget import Budget, Drop, Follow, Trim
+from clew.registry.callers import families
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, Whole, operation
@@ -55,13 +57,17 @@ class EventsList(Bounded):
     after: Annotated[Whole | None, Field(description="Only what came after this event number.")] = None
     before: Annotated[Whole | None, Field(description="Page on: only what came before this event number.")] = None
     types: Annotated[list[Name] | None, Field(max_length=100, description="Event types to show; default: all.")] = None
+    by: Annotated[
+        Name | None, Field(description="Only what this author did; a client's name means all of its connections.")
+    ] = None
+    since_ms: Annotated[Whole | None, Field(description="Only what happened from this time on (Unix, ms).")] = None
     limit: Annotated[int, Field(ge=1, le=500, description="Most events to show.")] = 50
 
 
 @operation("events_list", budget=EVENTS_BUDGET)
 def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     """Show what happened in the workspace, newest first; `after` leaves out what you have seen."""
-    wanted = EventFilter(tuple(args.types or ()), args.after, args.before)
+    wanted = EventFilter(tuple(args.types or ()), args.after, args.before, args.by, args.since_ms)
     events = [event.shown() for event in wanted.newest(ctx.tx, ctx.workspace, args.limit)]
     # Counting costs a query, which a page that is not full does not need.
     full = len(events) == args.limit
@@ -129,7 +135,7 @@ def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
     begin = last_event_until(ctx.tx, ctx.workspace, "ts_ms", from_ms - 1)
     # Whichever cuts off more: the begin of the time asked for, or the bound on events.
     after = max(begin, newest - MOST_EVENTS)
-    rows = _agent_rows(events_by_slot(ctx.tx, ctx.workspace, after, from_ms, width))
+    rows = _agent_rows(events_by_slot(ctx.tx, ctx.workspace, after, from_ms, width), families(ctx))
     shown = rows[: args.limit]
     last = {event.seq: event for event in events_at(ctx.tx, ctx.workspace, [row["last_seq"] for row in shown])}
     return {
@@ -144,11 +150,12 @@ def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
     }
 
 
-def _agent_rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each agent; events without an agent form a row without a name."""
+def _agent_rows(found: list[dict[str, Any]], known: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row for each agent, whatever its connection; events without an agent form a row without a name."""
     rows: dict[str | None, dict[str, Any]] = {}
     for piece in found:
-        row = rows.setdefault(piece["agent"], {"agent": piece["agent"], "events": 0, "last_seq": 0, "pieces": []})
+        agent = known.get(piece["agent"] or "", piece["agent"])
+        row = rows.setdefault(agent, {"agent": agent, "events": 0, "last_seq": 0, "pieces": []})
         row["events"] += piece["events"]
         row["last_seq"] = max(row["last_seq"], piece["last"])
         row["pieces"].append({name: piece[name] for name in ("slot", "topic", "events", "last")})

@@ -15,6 +15,7 @@ import orjson
 from clew.canonical import canonical_or_none
 from clew.index.items import Item, index_items
 from clew.index.substrings import index_substrings
+from clew.kinds import statuses
 from clew.reasoning.anchors.registry import Anchor, save_anchor
 from clew.reasoning.branches import Branch, find_branch
 from clew.reasoning.documents import entry_item
@@ -22,6 +23,7 @@ from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
 from clew.reasoning.scope import own_scope
 from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
+from clew.secrets import masked
 from clew.store.database import Row, placeholders
 from clew.store.rows import columns, encoded, insert
 from clew.store.sqlite_files import ForeignStore
@@ -44,7 +46,7 @@ class Adoption:
     """Numbers of step notes that are also stored as entries, so that they are not imported twice."""
 
     def rows(self, table: str, order: str) -> Iterator[Row]:
-        return self.source.rows(table, order, workspace=self.workspace)
+        return (masked(row)[0] for row in self.source.rows(table, order, workspace=self.workspace))
 
     def counted(self, name: str, rows: Iterable[Any]) -> None:
         self.counts[name] = self.counts.get(name, 0) + sum(1 for _ in rows)
@@ -320,7 +322,7 @@ def _anchors(ctx: Context, work: Adoption) -> None:
             id=row["id"],
             title=row["title"],
             kind=row.get("kind") or "component",
-            status=row.get("status") or "active",
+            status=row.get("status") or statuses.ACTIVE,
             description=row.get("description"),
             refs=_lines(row.get("refs") or row.get("refs_json")),
             aliases=tuple(alias for alias in aliases.get(row["id"], []) if alias),

@@ -180,10 +180,13 @@ class TagDelete(Input):
 def tag_delete(ctx: Context, args: TagDelete) -> dict[str, Any]:
     """Remove a tag; the note it named stays."""
     name = check_name(args.name, "name")
-    if not ctx.tx.changed("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name):
-        raise unknown_id("tag", name, "Name a tag that exists.", [SHOW_TAGS])
-    ctx.emit("reasoning", "tag_deleted", name)
-    return {"workspace": ctx.workspace, "name": name, "deleted": True}
+    deleted = bool(ctx.tx.changed("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name))
+    if deleted:
+        ctx.emit("reasoning", "tag_deleted", name)
+    else:
+        ctx.warn("TAG_UNKNOWN", f"there is no tag {name}", "tag_list shows the tags.")
+        ctx.suggest(SHOW_TAGS)
+    return {"workspace": ctx.workspace, "name": name, "deleted": deleted}
 
 
 class Reflog(Bounded):

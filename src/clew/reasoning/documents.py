@@ -161,9 +161,7 @@ def entry_item(row: Row, source: str) -> Item:
     )
 
 
-def entry_join(table: str) -> str:
-    """SQL that joins, as `entry`, the entry with the same seq as a row of another table."""
-    return f" JOIN entry ON entry.workspace = {table}.workspace AND entry.seq = {table}.seq"
+ENTRY_OF_THOUGHT = " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
 
 
 def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:

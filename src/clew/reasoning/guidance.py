@@ -10,7 +10,7 @@ from clew.errors import Suggestion, suggest
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import suggestion_line
-from clew.registry.operation import Bounded, Name, operation
+from clew.registry.operation import Bounded, Name, View, operation
 
 SKILL_VERSION = "0.1.0"
 
@@ -78,22 +78,24 @@ SHARED = {
 
 
 class Help(Bounded):
-    pass
+    names_workspace = False
 
 
-@operation("help", mode="own", raw_text=True, workspace=False)
+@operation("help", mode="own", view=View(is_text=True))
 def help(ctx: Context, args: Help) -> dict[str, Any]:
     """Explain the line protocol, proof conventions, delegation and the daily way of working."""
     return _told(ctx, "\n".join(_sections(HELP)), args.max_chars, suggest("help", "The whole text.", "medium"))
 
 
 class Skill(Bounded):
+    names_workspace = False
+
     profile: Annotated[Literal["daily", "strict", "research", "teamlead"], Field(description="Way of working.")] = (
         "daily"
     )
 
 
-@operation("skill", tier="daily", mode="own", raw_text=True, workspace=False)
+@operation("skill", mode="own", view=View(is_text=True))
 def skill(ctx: Context, args: Skill) -> dict[str, Any]:
     """Give a short pack of rules for one way of working, fit to put into a prompt."""
     head = f"skill profile={args.profile} version={SKILL_VERSION}"
@@ -242,7 +244,7 @@ PLAYBOOK_BUDGET = Budget(
 )
 
 
-@operation("think_playbook", tier="daily", budget=PLAYBOOK_BUDGET, example={"name": "debug"})
+@operation("think_playbook", budget=PLAYBOOK_BUDGET, example={"name": "debug"})
 def think_playbook(ctx: Context, args: ThinkPlaybook) -> dict[str, Any]:
     """Give the steps of a playbook, such as strict, debug, bisect, experiment or criteria_matrix."""
     name = args.name.strip().lower()

@@ -29,7 +29,7 @@ from clew.registry.blank_forms import NOTE_FORMS
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import command, page_json
-from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
+from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, View, operation
 from clew.store.database import Row
 
 
@@ -203,7 +203,12 @@ def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [state, command("status", {"workspace": result["workspace"]}, default_workspace)]
 
 
-@operation("macro_branch_note", writes=True, portal=True, lines=note_lines, example={"content": "Try WAL mode first."})
+@operation(
+    "macro_branch_note",
+    writes=True,
+    example={"content": "Try WAL mode first."},
+    view=View(in_lines=True, lines=note_lines),
+)
 def macro_branch_note(ctx: Context, args: MacroBranchNote) -> dict[str, Any]:
     """Append a note, creating or checking out its branch on the way."""
     content = _content(args)
@@ -355,7 +360,7 @@ def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> Non
         title=row["title"],
         format=row["format"],
         # For people to read; copies are recognised by `source`.
-        meta={**meta, "_merge": {"from": source.name, "seq": row["seq"]}},
+        meta={**meta, "_merge": {"from": source.name, "from_seq": row["seq"], "from_ts_ms": row["ts_ms"]}},
         source=origin(row),
     )
 

@@ -103,12 +103,20 @@ def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
         "kind": "doc_entry",
         "ref": id,
         "summary": summary(row["title"], row["content"]) or row["event_type"] or row["kind"],
-        "entry": entry_json(ctx, row),
+        "entry": {**entry_json(ctx, row), **_payload(ctx, row)},
     }
     state = NODE.version(ctx, seq) or EDGE.version(ctx, seq)
     if state is not None:
         opened["state"] = (NODE if isinstance(state, Node) else EDGE).show(state)
     return opened
+
+
+def _payload(ctx: Context, row: Row) -> Opened:
+    """What the event of an entry did; the entry itself only points to it."""
+    if row["kind"] != "event" or row["source"] is None:
+        return {}
+    found = events_at(ctx.tx, ctx.workspace, [int(str(row["source"]).removeprefix("evt_"))])
+    return {"payload": found[0].payload} if found else {}
 
 
 def _refuse_misnamed(ctx: Context, id: str, row: Row | None) -> None:

@@ -84,13 +84,7 @@ def _signal(signal: dict[str, Any]) -> dict[str, Any]:
 
 def _brief(action: dict[str, Any]) -> dict[str, Any]:
     """The action with its last call only, because earlier calls just prepare it."""
-    calls = [call for call in action["calls"] if call["action"] == "call_tool"][-1:]
-    return {
-        "kind": action["kind"],
-        "priority": action["priority"],
-        "title": action["title"],
-        "calls": [{"target": call["target"], "params": call["params"]} for call in calls],
-    }
+    return {**action, "calls": [call for call in action["calls"] if call["action"] == "call_tool"][-1:]}
 
 
 def card_words(card: Node) -> dict[str, Any]:

@@ -353,7 +353,7 @@ class ContextPackExport(ContextPack):
 @operation("context_pack_export", mode="own", writes=True, idempotent=True, example={"out_file": "context_pack.json"})
 def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]:
     """Write a context pack to a JSON file below the project root."""
-    path = _place(ctx.settings.project_root, args.out_file)
+    path = _place(ctx.files, args.out_file)
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]

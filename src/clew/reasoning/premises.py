@@ -7,18 +7,23 @@ branch shows; it is skipped if nothing has fallen, which is nearly always the ca
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clew.kinds.catalogue import state_of_item
+from clew.kinds.kind import CARD
+from clew.kinds.state import OVER
+from clew.kinds.statuses import words_for
 from clew.reasoning.branches import BranchPart, chain
-from clew.reasoning.graph import nodes
+from clew.reasoning.graph import Node, nodes
 from clew.reasoning.graph.view import Condition, lookup
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
 from clew.store.database import placeholders
 
-FALLEN = ("retracted", "superseded", "disproved")
+_FALLEN = words_for(*OVER)
+"""Statuses that may mean so; of a rejected decision it depends on the kind."""
 DEPENDS_ON, DERIVES, SUPPORTS = "depends_on", "derives", "supports"
 """Edges between a card and its premise: the card depends on it or derives from it; the premise supports the card."""
 # Bounds of the walk, so that a dense graph cannot make a read slow.
@@ -38,7 +43,7 @@ class Suspect:
 
 
 def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None = None) -> dict[str, Suspect]:
-    """Those of `ids` that rest, directly or indirectly, on a card that was retracted, superseded or disproved."""
+    """Those of `ids` that rest, directly or indirectly, on a card that no longer holds."""
     links = chain(ctx, scope.branch, as_of)
     if not ids or not any_fallen(ctx, scope, links):
         return {}
@@ -48,10 +53,15 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
     fallen = {
         card.id: str(card.status)
         for card in nodes(ctx, scope.branch, scope.graph, ids=reached, limit=max(len(reached), 1), as_of=as_of).nodes
-        if card.status in FALLEN
+        if has_fallen(card)
     }
-    found = {card_id: _way_down(card_id, premises, fallen) for card_id in ids}
-    return {card_id: suspect for card_id, suspect in found.items() if suspect is not None}
+    paths = {card_id: way_down(card_id, premises, fallen) for card_id in ids}
+    return {card_id: Suspect(f"{path[-1]} is {fallen[path[-1]]}", path) for card_id, path in paths.items() if path}
+
+
+def has_fallen(card: Node) -> bool:
+    """Whether a card no longer holds, so that nothing can rest on it."""
+    return state_of_item(CARD, card.type, card.status).is_over
 
 
 def any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
@@ -63,9 +73,10 @@ def any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
 
 
 def _any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
-    fallen = Condition().add("node.workspace = ? AND node.doc = ?", ctx.workspace, scope.graph)
-    fallen.add(f"node.status IN ({placeholders(len(FALLEN))})", *FALLEN)
-    source, params = lookup(ctx.tx.engine, "node", "branch", [link.branch for link in links], fallen)
+    """One lookup for each status: with all of them in one list PostgreSQL prefers the primary key."""
+    place = Condition().add("node.workspace = ? AND node.doc = ?", ctx.workspace, scope.graph)
+    place.add(f"node.branch IN ({placeholders(len(links))})", *(link.branch for link in links))
+    source, params = lookup(ctx.tx.engine, "node", "status", sorted(_FALLEN), place)
     return ctx.tx.value(f"SELECT 1 {source} LIMIT 1", *params) is not None
 
 
@@ -123,25 +134,17 @@ def _rests_on(card: str) -> str:
     )
 
 
-def _way_down(card_id: str, premises: dict[str, list[str]], fallen: dict[str, str]) -> Suspect | None:
-    """The shortest chain of premises from a card to a fallen one (breadth-first)."""
-    came_from: dict[str, str | None] = {card_id: None}
-    queue = deque([card_id])
+def way_down(id: str, premises: Mapping[str, Sequence[str]], fallen: Container[str]) -> tuple[str, ...]:
+    """The shortest chain of premises from a record to one that fell (breadth-first); empty where there is none."""
+    seen: set[str] = {id}
+    queue: deque[tuple[str, ...]] = deque([(id,)])
     while queue:
-        at = queue.popleft()
-        if at in fallen and at != card_id:
-            return Suspect(f"{at} is {fallen[at]}", _path(at, came_from))
-        for premise in premises.get(at, ()):
-            if premise not in came_from:
-                came_from[premise] = at
-                queue.append(premise)
-    return None
-
-
-def _path(end: str, came_from: dict[str, str | None]) -> tuple[str, ...]:
-    path: list[str] = []
-    at: str | None = end
-    while at is not None:
-        path.append(at)
-        at = came_from[at]
-    return tuple(reversed(path))
+        path = queue.popleft()
+        for premise in premises.get(path[-1], ()):
+            if premise in seen:
+                continue
+            if premise in fallen:
+                return (*path, premise)
+            seen.add(premise)
+            queue.append((*path, premise))
+    return ()

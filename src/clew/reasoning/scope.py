@@ -85,19 +85,16 @@ def resolve_scope(
     explicit = [field for field, value in overrides.items() if value is not None]
     wanted = target_id(target)
     if wanted is not None and explicit:
-        raise _either_or("target", _as_sent(ctx, explicit[0]))
+        raise _target_or(_as_sent(ctx, explicit[0]))
     # A named branch or document is meant as such, even while a task is in focus.
     if wanted is None and not explicit:
         wanted = ctx.ws.focus
     if wanted is not None:
         return scope_of(ctx, wanted)
     chosen = branch_named(ctx, branch, branch_field) if branch is not None else checked_out(ctx)
-    return Scope(
-        chosen,
-        check_name(notes, doc_field or "notes_doc") if notes is not None else NOTES,
-        check_name(graph, doc_field or "graph_doc") if graph is not None else GRAPH,
-        check_name(trace, doc_field or "trace_doc") if trace is not None else TRACE,
-    )
+    defaults = {"notes_doc": NOTES, "graph_doc": GRAPH, "trace_doc": TRACE}
+    named = {field: check_name(name, doc_field or field) for field, name in docs.items() if name is not None}
+    return Scope(chosen, *(defaults | named).values())
 
 
 _OWNED = "SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?"
@@ -179,18 +176,17 @@ _SAME = {"ref": "branch", "branch": "ref"}
 
 def _as_sent(ctx: Context, field: str) -> str:
     """An argument by the name that the caller gave it; operations call a branch by either of two."""
-    sent = ctx.remarks.call[1] if ctx.remarks.call is not None else {}
     other = _SAME.get(field, field)
-    return other if field not in sent and other in sent else field
+    return other if field not in ctx.remarks.sent and other in ctx.remarks.sent else field
 
 
-def _either_or(first: str, second: str) -> ClewError:
-    options = [{"keep": first, "drop": second}, {"keep": second, "drop": first}]
+def _target_or(other: str) -> ClewError:
+    options = [{"keep": "target", "drop": other}, {"keep": other, "drop": "target"}]
     return ClewError(
         "INVALID_INPUT",
-        f"{first} and {second} exclude each other: a target brings its own branch and documents",
-        f"Keep {first} or {second}.",
-        [{"kind": "choose_one", "fields": [first, second], "options": options}],
+        f"target and {other} exclude each other: a target brings its own branch and documents",
+        f"Keep target or {other}.",
+        [{"kind": "choose_one", "fields": ["target", other], "options": options}],
     )
 
 
@@ -242,7 +238,7 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
         raise _no_step_form(wanted, task)
     found = _step(ctx, task, wanted)
     if found is None:
-        raise unknown_id(f"step of {task}", wanted, "Use focus, or copy the step from a snapshot.", [_look(task)])
+        raise unknown_id(f"step of {task}", wanted, "Use focus, or copy the step from the task.", [_look(task)])
     return found
 
 

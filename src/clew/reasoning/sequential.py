@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 from clew.errors import warning
@@ -38,22 +38,25 @@ def lint(meta: Metadata | None) -> list[dict[str, str]]:
     return [_remark(code, text) for code, text in _oddities(meta)][:MOST_WARNINGS]
 
 
+_FORMS: dict[str, tuple[Callable[[Any], bool], str, str]] = {
+    "branchFromThought": (is_number, "INVALID_BRANCH_FROM", "the number of a thought"),
+    "branchId": (lambda it: isinstance(it, str) and bool(it.strip()), "INVALID_BRANCH_ID", "a non-empty text"),
+    "revisesThought": (is_number, "INVALID_REVISES", "the number of a thought"),
+    "totalThoughts": (is_number, "INVALID_TOTAL", "a whole number from 1"),
+    "nextThoughtNeeded": (lambda it: isinstance(it, bool), "INVALID_NEXT_NEEDED", "true or false"),
+}
+"""Fields that may be missing: what holds of the others, the code of what does not, and the rule in words."""
+
+
 def _oddities(meta: Metadata) -> Iterable[tuple[str, str]]:
     number, total = meta.get("thoughtNumber"), meta.get("totalThoughts")
     if number is None:
         yield "MISSING_THOUGHT_NUMBER", "thoughtNumber is missing, so the step has no place in the sequence"
     elif not is_number(number):
         yield "INVALID_THOUGHT_NUMBER", "thoughtNumber must be a whole number from 1"
-    if "branchFromThought" in meta and not is_number(meta["branchFromThought"]):
-        yield "INVALID_BRANCH_FROM", "branchFromThought must be the number of a thought"
-    if "branchId" in meta and not (isinstance(meta["branchId"], str) and meta["branchId"].strip()):
-        yield "INVALID_BRANCH_ID", "branchId must be a non-empty text"
-    if "revisesThought" in meta and not is_number(meta["revisesThought"]):
-        yield "INVALID_REVISES", "revisesThought must be the number of a thought"
-    if "totalThoughts" in meta and not is_number(total):
-        yield "INVALID_TOTAL", "totalThoughts must be a whole number from 1"
-    if "nextThoughtNeeded" in meta and not isinstance(meta["nextThoughtNeeded"], bool):
-        yield "INVALID_NEXT_NEEDED", "nextThoughtNeeded must be true or false"
+    for name, (is_valid, code, rule) in _FORMS.items():
+        if name in meta and not is_valid(meta[name]):
+            yield code, f"{name} must be {rule}"
     if meta.get("isRevision") is True and meta.get("revisesThought") is None:
         yield "REVISION_WITHOUT_REVISES", "isRevision is set, but revisesThought does not say what is revised"
     if is_number(number) and is_number(total) and total < number:
@@ -127,7 +130,9 @@ def _step(entry: Json) -> Json | None:
         return None
     if not is_number(meta.get("thoughtNumber")):
         return None
-    return {**{key: meta[key] for key in KEYS if key in meta}, "seq": entry["seq"]}
+    revision = {"isRevision": meta.get("isRevision") is True, "revisesThought": meta.get("revisesThought")}
+    given = {key: meta[key] for key in KEYS if key in meta}
+    return {**given, **revision, "seq": entry["seq"], "ts_ms": entry["ts_ms"]}
 
 
 def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
@@ -145,12 +150,12 @@ def following(entries: str, path: str = "sequential") -> Follow:
     """A budget rule: when entries are cut, the graph derived from them is restricted to the rest."""
     *outer, name = entries.split(".")
 
-    def mend(whole: Any, result: Json) -> Any:
+    def fix(whole: Any, result: Json) -> Any:
         for part in outer:
             result = result[part]
         return None if whole is None else _restricted(whole, {entry["seq"] for entry in result[name]})
 
-    return Follow(path, mend)
+    return Follow(path, fix)
 
 
 def _restricted(graph: Json, seqs: set[int]) -> Json | None:

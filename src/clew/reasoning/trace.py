@@ -244,10 +244,14 @@ def _problems(meta: dict[str, Any], last: dict[str, int], known: set[int], whole
         found.append(("REVISION_WITHOUT_REVISES", "a revision must say which thought it revises"))
     for field in ("branchFromThought", "revisesThought"):
         origin = meta.get(field)
-        # If older entries were not read, a reference to a smaller number may be right.
-        if origin is not None and origin not in known and (whole or (known and origin >= min(known))):
+        if origin is not None and _is_unknown(origin, known, whole):
             found.append(("UNKNOWN_THOUGHT", f"{field} names thought {origin}, which does not come before"))
     return found
+
+
+def _is_unknown(origin: Any, known: set[int], whole: bool) -> bool:
+    # If older entries were not read, a reference to a smaller number may be right.
+    return origin not in known and (whole or (bool(known) and origin >= min(known)))
 
 
 def _missing(meta: dict[str, Any]) -> list[str]:

@@ -48,9 +48,9 @@ def is_draft(tags: Sequence[str]) -> bool:
     return CANON not in tags and any(tag.startswith(AGENT_LANE) for tag in tags)
 
 
-def is_shown(tags: Sequence[str], step_tag: str | None = None) -> bool:
+def is_shown(tags: Sequence[str]) -> bool:
     """Whether a reader who did not ask for drafts sees a card with these tags."""
-    return is_pinned(tags) or (step_tag is not None and step_tag in tags) or not is_draft(tags)
+    return is_pinned(tags) or not is_draft(tags)
 
 
 def filed_tags(tags: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,13 +11,14 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_workspace
 from clew.index.item_reads import count_items, index_gaps, vector_lags
+from clew.memory.contradictions.queue import count as waiting_comparisons
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import argument, command, item_lines
-from clew.registry.operation import Bounded, Input, operation
+from clew.registry.operation import Bounded, Input, Verbosity, View, operation
 from clew.registry.permission import MOST_WORKSPACES, other_workspaces
 from clew.store.events import last_of_topic
 from clew.store.workspaces import MAIN
@@ -54,9 +55,7 @@ def init(ctx: Context, args: Init) -> dict[str, Any]:
 
 
 class Status(Bounded):
-    verbosity: Annotated[Literal["full", "compact"], Field(description="compact leaves out what rarely changes.")] = (
-        "full"
-    )
+    verbosity: Annotated[Verbosity, Field(description="compact leaves out what rarely changes.")] = None
 
 
 def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -92,7 +91,7 @@ STATUS_BUDGET = Budget(
 )
 
 
-@operation("status", tier="core", portal=True, lines=status_lines, budget=STATUS_BUDGET)
+@operation("status", budget=STATUS_BUDGET, view=View(in_lines=True, lines=status_lines))
 def status(ctx: Context, args: Status) -> dict[str, Any]:
     """Say which workspace and branch are in use, what happened last and how to go on."""
     result = {
@@ -108,7 +107,7 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
         "last_event": last,
         "last_doc_entry": _last_entry(ctx),
     }
-    if args.verbosity == "compact":
+    if ctx.is_compact(args.verbosity):
         return {**result, "next_action": {"tool": "tasks_snapshot", "args": {}}}
     return {
         **result,
@@ -118,6 +117,7 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
             **_items(ctx),
             "lag": index_gaps(ctx.tx, ctx.workspace),
             "vector_lag": vector_lags(ctx.tx, ctx.workspace),
+            "uncompared": waiting_comparisons(ctx),
         },
         "golden_path": [item for item in GOLDEN_PATH if catalogue().find(item["tool"])],
         "portals": {tier: [entry.name for entry in catalogue().listed(tier)] for tier in TIERS[:2]},
@@ -142,9 +142,8 @@ def _workspace_line(row: dict[str, Any]) -> str:
 
 @operation(
     "workspace_list",
-    portal=True,
-    lines=list_lines,
     budget=Budget((Trim("workspaces", drop="last"),), 16_000, keep=("count",)),
+    view=View(in_lines=True, lines=list_lines),
 )
 def workspace_list(ctx: Context, args: WorkspaceList) -> dict[str, Any]:
     """List the workspaces that hold something and that you may name, the last changed first."""
@@ -176,7 +175,7 @@ def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [line + (" override=cleared" if result["override_cleared"] else ""), "status"]
 
 
-@operation("workspace_use", tier="core", writes=True, idempotent=True, portal=True, lines=use_lines)
+@operation("workspace_use", writes=True, idempotent=True, view=View(in_lines=True, lines=use_lines))
 def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
     """Make the named workspace the default of this connection."""
     if args.workspace is None:
@@ -195,7 +194,7 @@ def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
 
 
 class WorkspaceReset(Input):
-    pass
+    names_workspace = False
 
 
 def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -204,18 +203,16 @@ def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 
 class Storage(Input):
-    pass
+    names_workspace = False
 
 
-@operation("storage", workspace=False)
+@operation("storage")
 def storage_place(ctx: Context, args: Storage) -> dict[str, Any]:
     """Say where the store lies."""
     return {"storage_dir": storage(ctx)}
 
 
-@operation(
-    "workspace_reset", tier="daily", writes=True, idempotent=True, portal=True, lines=reset_lines, workspace=False
-)
+@operation("workspace_reset", writes=True, idempotent=True, view=View(in_lines=True, lines=reset_lines))
 def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
     """Go back to the server's own default workspace."""
     previous = _durable(ctx).workspace_override or ctx.settings.workspace

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.ids import MENTIONED
 from clew.index.terms import terms
+from clew.kinds.catalogue import shown_label
 from clew.ledger.cipher import KINDS
 from clew.recall.floor import FAR, WEAK
 from clew.recall.query import FILLER, Query
 from clew.recall.ranking import Ranked
 from clew.registry.context import Context
-from clew.registry.envelope import item_lines, one_line
-from clew.registry.record import REPLACES, Telling, teller
+from clew.registry.envelope import command, item_lines, one_line
+from clew.registry.record import REPLACES, Preview, assessor, previewer
 from clew.store.database import Row
 
 EXCERPT = 300
@@ -29,7 +31,7 @@ _TOKEN = re.compile(r"\w[\w'’.:/@#-]*\w|\w")
 
 
 def result_json(
-    row: Row, told: Telling, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool
+    row: Row, told: Preview, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool
 ) -> dict[str, Any]:
     """One hit in the seed's fields, with its source and status, and the parts of its score if asked."""
     slot = int(ranked.slots[at])
@@ -45,7 +47,7 @@ def result_json(
     return found
 
 
-def listed_json(row: Row, told: Telling, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
+def listed_json(row: Row, told: Preview, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
     """The fields of a hit that come from its row alone; lists use them without a score."""
     return {
         "_id": row["ref"],
@@ -62,23 +64,47 @@ def listed_json(row: Row, told: Telling, query: Query, now_ms: int, score: float
         "ts": rfc3339(row["ts_ms"]),
         "age": age(row["ts_ms"], now_ms),
         **({"state": told.state} if told.state and told.state != row["status"] else {}),
+        **_doubts(told),
         **_optional(row, now_ms),
     }
 
 
-UNTOLD = Telling()
+NO_PREVIEW = Preview()
 
 
-def tellings(ctx: Context, rows: Iterable[Row]) -> dict[str, Telling]:
+def _doubts(told: Preview) -> dict[str, Any]:
+    if told.verdict is None:
+        return {}
+    against, suspect = list(told.verdict.disputed_with), told.verdict.suspect
+    return {
+        **({"disputed_with": against} if against else {}),
+        **({"suspect": {"rests_on": suspect.premise, "path": list(suspect.path)}} if suspect else {}),
+    }
+
+
+def previews(ctx: Context, rows: Collection[Row]) -> dict[str, Preview]:
     """Ref -> what each of these says now in the words of its store, for the kinds that have such."""
     kinds: dict[str, list[str]] = {}
     for row in rows:
         kinds.setdefault(row["kind"] if row["source"] == "task" else row["source"], []).append(row["ref"])
-    found: dict[str, Telling] = {}
+    found: dict[str, Preview] = {}
     for kind, refs in kinds.items():
-        ask = teller.find(kind)
+        ask = previewer.find(kind)
         found |= ask(ctx, refs) if ask is not None else {}
-    return found
+    return _assessed(ctx, list(rows), found)
+
+
+def _assessed(ctx: Context, rows: list[Row], told: dict[str, Preview]) -> dict[str, Preview]:
+    """With the label of each record: whether it holds, and what speaks against it."""
+    assess = assessor.find("records")
+    verdicts = assess(ctx, [row["ref"] for row in rows]) if assess is not None and rows else {}
+    for row in rows:
+        ref, verdict = row["ref"], verdicts.get(row["ref"])
+        if verdict is not None:
+            known = told.get(ref, NO_PREVIEW)
+            label = ", ".join(filter(None, (known.state, shown_label(row["source"], row["kind"], verdict))))
+            told[ref] = replace(known, state=label or None, verdict=verdict)
+    return told
 
 
 def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -90,9 +116,15 @@ def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         return _doubtful_lines(result, hits)
     near = [hit for hit in hits if hit.get("strength") != FAR]
     far = ", ".join(hit["_id"] for hit in hits if hit.get("strength") == FAR)
-    more = [f"and {result['more']} older"] if result.get("more") else []
+    more = [_more_line(result)] if result.get("more") else []
     more += [f"far behind: {far}"] if far else []
     return [*item_lines(result, near, _strong_or_weak), *more]
+
+
+def _more_line(result: dict[str, Any]) -> str:
+    about = result.get("about")
+    again = {"about": about, "limit": min(100, result["count"] + result["more"])}
+    return f"and {result['more']} older" + (f": {command('recall', again)}" if about else "")
 
 
 MOST_DOUBTFUL, MOST_OF_WEAK = 3, 120
@@ -122,7 +154,7 @@ def _kind(hit: dict[str, Any]) -> str:
 
 
 def _agent_line(hit: dict[str, Any]) -> str:
-    by = f" by {hit['superseded_by']}" if hit.get("superseded_by") else ""
+    by = f" by {hit['superseded_by']}" if hit.get("superseded_by") and not hit.get("state") else ""
     happened = hit.get("happened", hit["ts"])[:10]
     of = f"of {happened}" if happened != hit["ts"][:10] else ""
     stands = hit.get("state") or hit["status"]
@@ -150,13 +182,17 @@ def _proposed_line(hit: dict[str, Any]) -> str:
 
 
 def _silence(result: dict[str, Any]) -> str:
+    if result.get("about") and not result["query"]:
+        return f"nothing is kept about {', '.join(result['about'])}"
     if result.get("kinds"):
         return f"no {' or '.join(result['kinds'])} is kept that holds"
     if result.get("newest"):
         return "no words fit; the newest of the kind:"
     near = result.get("nearest") or {}
-    missed = f"; nearest: {near['_id']} {shorten(one_line(near.get('excerpt', '')), 100)}" if near.get("_id") else ""
-    return f"nothing fits{missed}"
+    if not near.get("_id"):
+        return "nothing fits"
+    state = f" ({near['state']})" if near.get("state") else ""
+    return f"nothing fits; nearest: {near['_id']}{state} {shorten(one_line(near.get('excerpt', '')), 100)}"
 
 
 def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
@@ -168,9 +204,9 @@ def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
     return found
 
 
-def beside_json(row: Row, told: Mapping[str, Telling], query: Query) -> dict[str, Any]:
+def beside_json(row: Row, told: Mapping[str, Preview], query: Query) -> dict[str, Any]:
     """A record that is shown with another: what that one replaced, or what would take its place."""
-    return {"_id": row["ref"], "excerpt": excerpt(row, query, told.get(row["ref"], UNTOLD))}
+    return {"_id": row["ref"], "excerpt": excerpt(row, query, told.get(row["ref"], NO_PREVIEW))}
 
 
 def _optional(row: Row, now_ms: int) -> dict[str, Any]:
@@ -213,7 +249,7 @@ def age(ts_ms: int, now_ms: int) -> str:
     return "1 day" if days == 1 else f"{days} days"
 
 
-def excerpt(row: Row, query: Query, told: Telling = UNTOLD) -> str:
+def excerpt(row: Row, query: Query, told: Preview = NO_PREVIEW) -> str:
     """The part of an item's text that holds most of the question's words."""
     text = told.text or _titled(" ".join((row["title"] or "").split()), _prose(row))
     if len(text) <= EXCERPT:

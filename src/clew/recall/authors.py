@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from clew.ledger.thought_record import thinkers
 from clew.memory import blocks
 from clew.memory.block_items import speaker_of
-from clew.memory.standing_records import A_PERSON
+from clew.memory.durable_records import A_PERSON
+from clew.registry.callers import families
 from clew.registry.context import Context
 from clew.store.database import Row
 from clew.store.events import first_agents
@@ -19,16 +20,28 @@ def authors_of(ctx: Context, rows: Iterable[Row]) -> dict[str, str]:
     Who wrote a record is known from the connection. A text may begin like a line of a talk (`User: ...`), and the
     index takes that for its speaker; as an author it counts only where nobody else is known.
     """
-    rows = list(rows)
-    found = {row["ref"]: str(row["speaker"] or "") for row in rows}
-    kept = [row["ref"] for row in rows if row["source"] == "block"]
-    thoughts = {row["seq"]: row["ref"] for row in rows if row["source"] == "thought"}
-    others = [row["ref"] for row in rows if row["source"] not in ("block", "thought")]
-    known = {block.id: _keeper(block) for block in (blocks.current(ctx, ids=kept) if kept else [])}
+    blocks_found: list[str] = []
+    thoughts: dict[int, str] = {}
+    others: list[str] = []
+    found: dict[str, str] = {}
+    for row in rows:
+        ref = row["ref"]
+        found[ref] = str(row["speaker"] or "")
+        if row["source"] == "block":
+            blocks_found.append(ref)
+        elif row["source"] == "thought":
+            thoughts[row["seq"]] = ref
+        else:
+            others.append(ref)
+    known = _keepers(ctx, blocks_found)
     known |= {thoughts[seq]: agent for seq, agent in thinkers(ctx, list(thoughts)).items()}
     known |= first_agents(ctx.tx, ctx.workspace, others)
-    found |= {ref: author for ref, author in known.items() if author}
-    return {ref: author for ref, author in found.items() if author}
+    clients = families(ctx) if known else {}
+    return {ref: clients.get(author, author) for ref, speaker in found.items() if (author := known.get(ref) or speaker)}
+
+
+def _keepers(ctx: Context, ids: list[str]) -> dict[str, str]:
+    return {block.id: _keeper(block) for block in blocks.current(ctx, ids=ids)} if ids else {}
 
 
 def _keeper(block: blocks.Block) -> str:

@@ -27,7 +27,7 @@ HOUR_MS = 3_600_000
 FEW = 16
 """Up to this many new items are linked one by one; for more, sorting all items again is cheaper."""
 Slots = NDArray[np.int64]
-Companion = TypeVar("Companion")
+DatabaseResource = TypeVar("DatabaseResource")
 
 
 class Corpus:
@@ -61,13 +61,13 @@ class Corpus:
         self._sorted_vocabulary: list[str] = []
         self._words: list[str] = []
         self._places: list[tuple[int | None, str]] = []
-        self._companions: dict[type, object] = {}
+        self._resources: dict[type, object] = {}
 
-    def companion(self, kind: type[Companion]) -> Companion:
+    def companion(self, kind: type[DatabaseResource]) -> DatabaseResource:
         """The one object of this kind that lives as long as the corpus; others keep in it what they measured."""
-        if kind not in self._companions:
-            self._companions[kind] = kind()
-        return cast(Companion, self._companions[kind])
+        if kind not in self._resources:
+            self._resources[kind] = kind()
+        return cast(DatabaseResource, self._resources[kind])
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 
 from clew.index.postings import FIELD_COUNT
 from clew.index.terms import stem
+from clew.kinds.catalogue import kind_named, state_of_item
+from clew.kinds.state import OVER, State
+from clew.kinds.statuses import DISPROVED
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import (
-    Asked,
     Floats,
     Matches,
     Neighbours,
@@ -31,22 +34,6 @@ from clew.recall.query import Query
 CLOSE_LOOK = 64
 GUESSED = 0.6
 """Weight of a time that had to be searched (`before the migration`): another event may be meant."""
-REPLACED = frozenset(
-    {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved", "disowned"}
-)
-OUTDATED = frozenset({"superseded", "retracted", "revoked", "deprecated", "deleted"})
-"""Records with these statuses never rank above one that holds; other statuses of `REPLACED` only lower the score."""
-GUARDS = {
-    "rule": 1.0,
-    "preference": 1.0,
-    "lesson": 1.0,
-    "gotcha": 1.0,
-    "constraint": 1.0,
-    "rejected": 1.0,
-    "decision": 0.5,
-}
-"""How much a kind of record binds somebody who is about to do something."""
-
 Features = dict[str, Floats]
 
 
@@ -157,22 +144,34 @@ def _no_longer_holds(scene: Scene, slots: Slots) -> Floats:
     """1 for records that no longer hold (the weight is negative); 0 for all if the question asks about the past."""
     if scene.query.history:
         return np.zeros(len(slots), np.float32)
-    codes = [code for status, code in scene.corpus.statuses.items() if status.lower() in REPLACED]
-    return np.isin(scene.corpus.status[slots], codes).astype(np.float32)
+    return in_states(scene.corpus, slots, OVER).astype(np.float32)
 
 
 def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
-    """Which of these items no longer hold."""
-    return with_status(corpus, slots, OUTDATED)
+    """Which of these items no longer hold, so that what does comes before them.
+
+    A guess that was disproved is an answer of its own: it says what was found not to be so.
+    """
+    disproved = [code for status, code in corpus.statuses.items() if status.lower() == DISPROVED]
+    return in_states(corpus, slots, OVER) & ~np.isin(corpus.status[slots], disproved)
 
 
-def with_status(corpus: Corpus, slots: Slots, wanted: frozenset[str]) -> NDArray[np.bool_]:
-    codes = [code for status, code in corpus.statuses.items() if status.lower() in wanted]
-    return np.isin(corpus.status[slots], codes)
+def in_states(corpus: Corpus, slots: Slots, wanted: Sequence[State]) -> NDArray[np.bool_]:
+    """Which of these items are in one of some states: what a status means depends on source and kind."""
+    vocabularies = (corpus.sources, corpus.kinds, corpus.statuses)
+    names = [{code: name for name, code in known.items()} for known in vocabularies]
+    sizes = tuple(max(len(known), 1) for known in vocabularies)
+    codes = (corpus.source[slots], corpus.kind[slots], corpus.status[slots])
+    distinct, which = np.unique(np.ravel_multi_index(codes, sizes), return_inverse=True)
+    meant = [
+        state_of_item(*(known[int(code)] for known, code in zip(names, place, strict=True))) in wanted
+        for place in zip(*np.unravel_index(distinct, sizes), strict=True)
+    ]
+    return np.array(meant, bool)[which]
 
 
 def _kinds(scene: Scene, slots: Slots) -> Floats:
-    """1 for a kind that the question names; the value of `GUARDS` if it says what somebody is about to do."""
+    """1 for a kind that the question names; how much it binds if it says what somebody is about to do."""
     asked = set(scene.query.terms)
     worth = [_kind_worth(kind, asked, scene.query.doing) for kind in scene.corpus.kinds]
     if not any(worth):
@@ -182,7 +181,12 @@ def _kinds(scene: Scene, slots: Slots) -> Floats:
 
 def _kind_worth(kind: str, asked: set[str], doing: bool) -> float:
     named = bool(kind) and stem(kind.lower()) in asked
-    return max(float(named), GUARDS.get(kind.lower(), 0.0) if doing else 0.0)
+    return max(float(named), _binds(kind) if doing else 0.0)
+
+
+def _binds(kind: str) -> float:
+    known = kind_named(kind.lower())
+    return known.binds if known is not None else 0.0
 
 
 def _cues(scene: Scene, slots: Slots) -> Floats:
@@ -200,7 +204,3 @@ def _names(matches: Matches, slots: Slots) -> Floats:
     if not named:
         return np.zeros(len(slots), np.float32)
     return np.asarray((matches.counts[named][:, slots] > 0).mean(axis=0), np.float32)
-
-
-def asked_words(asked: list[Asked]) -> list[str]:
-    return [term.word for term in asked]

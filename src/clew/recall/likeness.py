@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.blas import use_one_thread
 from clew.index.postings import Positions
 from clew.index.vectors import LARGEST, Packed, Scores, VectorServer, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
@@ -126,6 +127,7 @@ class Vectors:
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
         self.dimensions = dimensions
+        use_one_thread()
         self._start_over("")
 
     def _start_over(self, epoch: str) -> None:

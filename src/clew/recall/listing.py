@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from clew.ids import MENTIONED, normal_id
-from clew.index.item_reads import item_named, items_by_id
+from clew.index.item_reads import item_named, items_by_id, items_by_ref, items_of_day
+from clew.kinds.state import ENDED
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, UNTOLD, listed_json, tellings
-from clew.recall.features import OUTDATED, with_status
+from clew.recall.answer import NO_PREVIEW, NOTICE, listed_json, previews
+from clew.recall.features import in_states
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import analyse
 from clew.recall.search import Request, Search, holds, origins_of
 from clew.registry.context import Context
-from clew.registry.vocabulary import OPEN, STANDING
+from clew.registry.vocabulary import DURABLE, OPEN
 from clew.store.database import Row
 
 _AROUND_WORDS = """
@@ -27,7 +29,7 @@ s show so still tell that the there these this unanswered us valid we what where
 _AROUND = frozenset(_AROUND_WORDS.split())
 """Words that may stand beside the name of a kind without narrowing the question."""
 _NAMES = {
-    **{name: kind for kind in (*STANDING, *OPEN, "task", "plan") for name in (kind, f"{kind}s")},
+    **{name: kind for kind in (*DURABLE, *OPEN, "task", "plan") for name in (kind, f"{kind}s")},
     **dict.fromkeys(("decided",), "decision"),
     **dict.fromkeys(("rejections", "rejection"), "rejected"),
     **dict.fromkeys(("hypotheses",), "hypothesis"),
@@ -44,19 +46,27 @@ def kinds_asked(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) and not is_word else ()
 
 
-_OVER = OUTDATED | {"resolved", "closed", "disproved", "expired", "done", "canceled"}
-"""Statuses of records that no longer hold, answered questions and finished work."""
-
-
 def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
-    """The record that a question names, if the question is nothing but an id."""
+    """The record that a question names, if it is nothing but an id; the records of a day for `D-20260101`."""
     wanted = normal_id(request.query.strip())
-    if not MENTIONED.fullmatch(wanted):
+    day = _DAY.fullmatch(wanted.upper())
+    if day is None and not MENTIONED.fullmatch(wanted):
         return None
     sync(ctx)
     with ctx.reading() as bound:
-        row = item_named(bound.tx, bound.workspace, wanted)
-        return _listing(bound, request, [row], 0, NAMED) if row is not None and _allowed(row, request) else None
+        found = items_of_day(bound.tx, bound.workspace, day[0]) if day else _item(bound, wanted)
+        shown = [row for row in found if _allowed(row, request)]
+        left = len(shown) - request.limit
+        return _listing(bound, request, shown[: request.limit], max(left, 0), NAMED) if shown else None
+
+
+def _item(ctx: Context, id: str) -> list[Row]:
+    row = item_named(ctx.tx, ctx.workspace, id)
+    return [row] if row is not None else []
+
+
+_DAY = re.compile(r"[A-Z]{1,4}-\d{8}")
+"""The kind and day of a dated id, without its number."""
 
 
 NAMED = 100.0
@@ -67,7 +77,7 @@ def _allowed(row: Row, request: Request) -> bool:
     """Whether the request looks where the record is, and for what has its status; else it is searched for as words."""
     if request.sources and row["source"] not in request.sources:
         return False
-    return not request.active_only or holds(row["source"], row["status"])
+    return not request.active_only or holds(row["source"], row["kind"], row["status"])
 
 
 def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
@@ -80,18 +90,28 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
             search = Search(bound, request)
             corpus = search.corpus(bound, kernel)
             slots = np.flatnonzero(search.visible(corpus))
-            slots = slots if request.history else slots[~with_status(corpus, slots, _OVER)]
+            slots = slots if request.history else slots[~in_states(corpus, slots, ENDED)]
             slots = slots[np.argsort(-corpus.seq[slots], kind="stable")]
             ids = [int(corpus.ids[slot]) for slot in slots[: request.limit]]
         rows = items_by_id(bound.tx, ids)
         return _listing(bound, request, [rows[id] for id in ids if id in rows], len(slots) - len(ids))
 
 
+def listing(ctx: Context, request: Request, rows: list[Row]) -> dict[str, Any]:
+    """The first of these items as a list, with the number of the others."""
+    with ctx.reading() as bound:
+        shown = items_by_ref(bound.tx, bound.workspace, [row["ref"] for row in rows[: request.limit]])
+        places = {row["ref"]: place for place, row in enumerate(rows)}
+        ordered = sorted(shown, key=lambda row: places[row["ref"]])
+        return _listing(bound, request, ordered, max(0, len(rows) - request.limit))
+
+
 def _listing(ctx: Context, request: Request, rows: list[Row], more: int, score: float = 0.0) -> dict[str, Any]:
     query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
-    origins, told = origins_of(ctx, rows), tellings(ctx, rows)
+    origins, seen = origins_of(ctx, rows), previews(ctx, rows)
     results = [
-        listed_json(row, told.get(row["ref"], UNTOLD), query, ctx.now_ms, score) | origins[row["ref"]] for row in rows
+        listed_json(row, seen.get(row["ref"], NO_PREVIEW), query, ctx.now_ms, score) | origins[row["ref"]]
+        for row in rows
     ]
     return {
         "query": request.query,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, suggest, unknown_id
+from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.index.item_reads import items_by_ref
 from clew.memory import blocks, categories
 from clew.memory.files.governed_write import failing
 from clew.memory.files.sync import sync
+from clew.recall.about import records_about
 from clew.recall.answer import NOTICE, agent_lines
-from clew.recall.listing import kinds_asked, named_record, newest_of_kind, with_newest
+from clew.recall.listing import kinds_asked, listing, named_record, newest_of_kind, with_newest
 from clew.recall.search import SOURCES, Request, Search
 from clew.recall.tallies import flush_tallies
 from clew.recall.uses import note_use, shown_with
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, AgentForm, Bounded, Input, Name, Names, operation
+from clew.registry.operation import BARE, MAX_NUMBER, AgentForm, Bounded, Input, Name, Names, View, operation
 from clew.registry.vocabulary import sought_kinds
 from clew.store.database import Row
 
@@ -51,7 +53,7 @@ RESULTS_BUDGET = Budget(
 # SERVED: the factor by which a signal loses weight with each result it has got.
 ASKED_CHARS = 600
 SHOWN_BONUS = 2.0
-MOST_SIGNALS = 20
+MOST_SIGNALS = 100
 LOOKED_AT = 4
 CATEGORY_BONUS = 0.5
 SERVED = 0.7
@@ -62,21 +64,20 @@ class Recall(Bounded):
         **dict.fromkeys(("q", "question", "text", "search"), "query"),
         **dict.fromkeys(("k", "n", "top_k", "max_results"), "limit"),
         **dict.fromkeys(("kind", "type", "types"), "kinds"),
+        **dict.fromkeys(("file", "files", "path", "area"), "about"),
+        **dict.fromkeys(("before", "until", "at"), "as_of"),
     }
 
-    query: Annotated[str, Field(max_length=4000, description="What to look for, in your own words.")]
+    query: Annotated[str, Field(max_length=4000, description="What to look for, in your own words.")] = ""
+    about: Annotated[Names, Field(description="Only what concerns this file or area; needs no query.")] = []
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 100.")] = 10
     active_only: Annotated[bool, Field(description="Only what holds: active blocks, open records.")] = False
     sources: Annotated[list[Source] | None, Field(max_length=8, description="What to search; default: everything.")] = (
         None
     )
-    kinds: Annotated[
-        Names | None, Field(description="Only these, such as rule, decision, question, task; default: all.")
-    ] = None
-    history: Annotated[bool, Field(description="Also show what was replaced or taken back, in its place.")] = False
-    as_of: Annotated[
-        int | str | None, Field(description="Search the state after this seq, or at this date or time (ISO).")
-    ] = None
+    kinds: Annotated[Names | None, Field(description="Only these, such as rule, question, task.")] = None
+    history: Annotated[bool, Field(description="Also what was replaced or withdrawn.")] = False
+    as_of: Annotated[int | str | None, Field(description="As it was after this seq, or at this time (ISO).")] = None
     intent: Annotated[
         IntentName | None, Field(description="What the question is after; default: its words tell (intent_classify).")
     ] = None
@@ -91,25 +92,38 @@ def bare_results(result: dict[str, Any]) -> Any:
     "recall",
     mode="own",
     budget=RESULTS_BUDGET,
-    bare=bare_results,
     example={"query": "why PostgreSQL"},
-    agent=AgentForm(("query", "kinds", "limit", "as_of", "history"), agent_lines, {"limit": 5, "sources": ["all"]}),
+    view=View(
+        bare=bare_results,
+        agent=AgentForm(
+            ("query", "about", "kinds", "limit", "as_of", "history"), agent_lines, {"limit": 5, "sources": ["all"]}
+        ),
+    ),
 )
 def recall(ctx: Context, args: Recall) -> dict[str, Any]:
     """Find what is known: ranked, with source, age and status. It says so when nothing fits."""
     return _search(ctx, args)
 
 
-@operation("hybrid_search", mode="own", budget=RESULTS_BUDGET, bare=bare_results, example={"query": "login flow"})
+@operation(
+    "hybrid_search", mode="own", budget=RESULTS_BUDGET, example={"query": "login flow"}, view=View(bare=bare_results)
+)
 def hybrid_search(ctx: Context, args: Recall) -> dict[str, Any]:
     """Search by words and by meaning, and say which arms ran."""
     return _search(ctx, args)
 
 
 def _search(ctx: Context, args: Recall) -> dict[str, Any]:
+    if args.about:
+        return _about(ctx, args)
+    if "query" not in args.model_fields_set and args.kinds:
+        # The newest of these kinds, as the question for their names gives them.
+        args = args.model_copy(update={"query": " ".join(sought_kinds(args.kinds, {"kinds": args.kinds}))})
+    if "query" not in args.model_fields_set:
+        raise invalid("query", "is required", "Say what to look for.", kind="missing_required")
     if not args.query.strip():
         return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
-    named = sought_kinds(args.kinds or (), args.query)
+    named = sought_kinds(args.kinds or (), args.model_dump(exclude_unset=True, include=ASKED))
     asked = kinds_asked(args.query) if args.as_of is None and args.sources in (None, ["all"]) else ()
     request = Request(
         query=args.query,
@@ -131,6 +145,30 @@ def _search(ctx: Context, args: Recall) -> dict[str, Any]:
     return with_newest(ctx, request, Search(ctx, request).run())
 
 
+ASKED = {"query", "about", "history", "as_of"}
+"""What a question says; the rest is how much of its answer is shown."""
+LISTED, UNSAID = 20, (5, 10)
+"""Records about a file that are listed where the limit is a default: 5 for agents, 10 for others."""
+
+
+def _about(ctx: Context, args: Recall) -> dict[str, Any]:
+    """What concerns a file or area: ranked by the query, or without one all of it, what holds first."""
+    sync(ctx)
+    kinds = sought_kinds(args.kinds or (), args.model_dump(exclude_unset=True, include=ASKED))
+    sources = wanted_sources(args.sources)
+    with ctx.reading() as bound:
+        rows = records_about(bound, args.about, args.history)
+        rows = [row for row in rows if not kinds or row["kind"] in kinds]
+        rows = [row for row in rows if not sources or row["source"] in sources]
+    limit = LISTED if not args.query.strip() and args.limit in UNSAID else args.limit
+    request = Request(query=args.query, limit=min(max(limit, 1), 100), kinds=kinds, history=args.history, counts=True)
+    if not args.query.strip():
+        return {**listing(ctx, request, rows), "about": args.about}
+    only = frozenset(row["ref"] for row in rows)
+    found = Search(ctx, replace(request, refs=only, as_of=args.as_of, intent=args.intent, explain=args.explain)).run()
+    return {**(found if found["results"] else listing(ctx, request, rows)), "about": args.about}
+
+
 def wanted_sources(names: list[Source] | None) -> tuple[str, ...]:
     if names is None or "all" in names:
         return ()
@@ -141,7 +179,7 @@ class IntentQuery(Input):
     query: Annotated[str, Field(max_length=4000, description="The question to classify.")]
 
 
-@operation("intent_classify", bare=lambda result: result, example={"query": "Why did we choose SQLite?"})
+@operation("intent_classify", example={"query": "Why did we choose SQLite?"}, view=BARE)
 def intent_classify(ctx: Context, args: IntentQuery) -> dict[str, Any]:
     """Show what a question is after and how that changes the search."""
     from clew.recall.kernel import kernel_of
@@ -155,7 +193,7 @@ class FindSimilar(Input):
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 50.")] = 5
 
 
-@operation("find_similar", mode="own", bare=lambda result: result, example={"block_id": "D-20260213-001"})
+@operation("find_similar", mode="own", example={"block_id": "D-20260213-001"}, view=BARE)
 def find_similar(ctx: Context, args: FindSimilar) -> dict[str, Any]:
     """Find what is like a block: by what it says, and by what was found together with it."""
     sync(ctx)
@@ -212,7 +250,11 @@ class Prefetch(Bounded):
 
 
 @operation(
-    "prefetch", mode="own", budget=RESULTS_BUDGET, bare=bare_results, example={"signals": "Redis, caching, sessions"}
+    "prefetch",
+    mode="own",
+    budget=RESULTS_BUDGET,
+    example={"signals": "Redis, caching, sessions"},
+    view=View(bare=bare_results),
 )
 def prefetch(ctx: Context, args: Prefetch) -> dict[str, Any]:
     """Collect the blocks that a conversation will likely need, from its names and topics."""

@@ -101,19 +101,21 @@ def _named_today(text: str) -> Date | None:
 
 def _between(text: str) -> Period | None:
     """A span of two days: `17 to 21 February 2025`, `30 April and 2 May 2025`, or two ISO dates."""
-    iso = _ISO_BETWEEN.search(text)
-    if iso:
-        first, last = (find_date(day) for day in iso.groups())
-    else:
-        said = _BETWEEN.search(text)
-        last = find_date(text[said.end() :]) if said else None
-        if said is None or last is None or last.year is None:
-            return None
-        month = said.group("month") or MONTHS[(last.month or 1) - 1]
-        first = find_date(f"{said.group('day')} {month} {last.year}")
-    spans = [date.span() for date in (first, last) if date is not None and date.day is not None]
+    spans = [date.span() for date in _two_days(text) if date is not None and date.day is not None]
     known = [span for span in spans if span is not None]
     return Period(known[0][0], known[1][1]) if len(known) == 2 and known[0][0] < known[1][1] else None
+
+
+def _two_days(text: str) -> tuple[Date | None, ...]:
+    iso = _ISO_BETWEEN.search(text)
+    if iso:
+        return tuple(find_date(day) for day in iso.groups())
+    said = _BETWEEN.search(text)
+    last = find_date(text[said.end() :]) if said else None
+    if said is None or last is None or last.year is None:
+        return ()
+    month = said.group("month") or MONTHS[(last.month or 1) - 1]
+    return find_date(f"{said.group('day')} {month} {last.year}"), last
 
 
 def _dated(text: str, now_ms: int) -> Period | None:
@@ -153,6 +155,27 @@ def _part(lead: str, date: Date, span: tuple[int, int]) -> Period | None:
     if which in {"first", "early"}:
         return Period(span[0], span[0] + days * DAY_MS - 1)
     return Period(span[1] + 1 - days * DAY_MS, span[1])
+
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS_AGO = {"now": 0, "today": 0, "yesterday": 1, "last week": 7, "last month": 30, "last year": 365}
+
+
+def day_said(text: str, now_ms: int) -> int | None:
+    """The end of a past day that is named in words, such as `yesterday`, `last tuesday` or `3 days ago`."""
+    said = " ".join(text.lower().split())
+    day = said.removeprefix("last ").removeprefix("on ")
+    ago = _AGO.fullmatch(said)
+    if ago is not None:
+        back = (_NUMBERS.get(ago[1]) or int(ago[1])) * _DAYS[ago[2]]
+    elif day in _WEEKDAYS:
+        today = datetime.fromtimestamp(now_ms / 1000, UTC).weekday()
+        back = (today - _WEEKDAYS.index(day) - 1) % 7 + 1
+    elif said in _DAYS_AGO:
+        back = _DAYS_AGO[said]
+    else:
+        return None
+    return (now_ms // DAY_MS - back + 1) * DAY_MS - 1
 
 
 def asks_for_newest(text: str) -> bool:

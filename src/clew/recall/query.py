@@ -226,28 +226,39 @@ class Query:
 
 def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
     """Analyse a question. `wanted` is an intent that the caller names, which wins over the words."""
-    found = terms(text)
-    content = list(dict.fromkeys(term for term in found if term not in FILLER))
-    if not content:
-        # A question that consists of fillers alone is searched by them.
-        content = list(dict.fromkeys(found))
-    phrases = tuple(tuple(terms("".join(groups))) for groups in _PHRASE.findall(text))
-    names = frozenset(term for word in _NAME.findall(text) for term in terms(word) if term not in FILLER)
     intent = chosen(wanted, kernel) if wanted else classify(text, kernel)
     return Query(
         text,
-        tuple(content[:MOST_TERMS]),
-        tuple(phrase for phrase in phrases if phrase),
-        names,
+        _content(text),
+        _phrases(text),
+        frozenset(term for word in _NAME.findall(text) for term in terms(word) if term not in FILLER),
         tuple(dict.fromkeys(word.lower() for word in text.split() if is_code(word)))[:8],
         find_period(text, now_ms),
         intent,
-        frozenset(term for said, names in _PERSONS if said.search(text) for name in names for term in terms(name)),
+        _persons(text),
         _sides(text) if intent.rerank == "balanced" else (),
         says_what_is_planned(text),
         intent.name == "TRACE" or asks_for_history(text),
         parts_of(text),
     )
+
+
+def _content(text: str) -> tuple[str, ...]:
+    """The terms that tell something; of a question that consists of fillers alone, those."""
+    found = terms(text)
+    telling = [term for term in found if term not in FILLER]
+    return tuple(dict.fromkeys(telling or found))[:MOST_TERMS]
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    phrases = (tuple(terms("".join(groups))) for groups in _PHRASE.findall(text))
+    return tuple(phrase for phrase in phrases if phrase)
+
+
+def _persons(text: str) -> frozenset[str]:
+    """The speakers that `I` and `you` in a question name."""
+    named = [name for said, names in _PERSONS if said.search(text) for name in names]
+    return frozenset(term for name in named for term in terms(name))
 
 
 def _sides(text: str) -> tuple[tuple[str, ...], ...]:

@@ -33,6 +33,8 @@ class Ranked:
     """The way to each linked item, by slot."""
     successors: dict[int, int] = field(default_factory=dict)
     """Slots that no longer hold, each with the slot that replaced it."""
+    replaced: frozenset[int] = frozenset()
+    """Slots whose successor is known, whether it may be shown or not."""
 
     @property
     def matches(self) -> Matches:

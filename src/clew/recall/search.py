@@ -14,20 +14,25 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
 from clew.index.item_reads import items_by_id, items_of_past
 from clew.index.terms import terms
+from clew.kinds.catalogue import state_of_item
+from clew.kinds.kind import BLOCK
+from clew.kinds.state import LIVE
+from clew.kinds.statuses import ACTIVE, SUPERSEDED
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, UNTOLD, beside_json, replaced_by, result_json, tellings
+from clew.recall.answer import NO_PREVIEW, NOTICE, beside_json, previews, replaced_by, result_json
 from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
-from clew.recall.features import outdated
+from clew.recall.features import in_states, outdated
 from clew.recall.figures import note_question
-from clew.recall.floor import Verdict, above_nought, beside_the_best, judge, near_the_best, strengths, worth_showing
+from clew.recall.floor import Relevance, above_nought, beside_the_best, judge, near_the_best, strengths, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
 from clew.recall.likeness import Likeness
 from clew.recall.models import ACTIVE as MODEL_CHOICE
 from clew.recall.models import stored_choice
+from clew.recall.period import day_said
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links, with_successors
 from clew.recall.selection import (
@@ -44,7 +49,7 @@ from clew.recall.semantic_arm import SemanticArm
 from clew.recall.uses import note_use
 from clew.recall.wording import slots_of_signs, with_wording
 from clew.registry.context import Context
-from clew.registry.record import REPLACES, Telling, successions
+from clew.registry.record import REPLACES, Preview, successions
 from clew.store.database import Row
 
 SOURCES = {
@@ -60,7 +65,6 @@ NO_SLOTS = np.zeros(0, np.int64)
 MOST_SWITCHES = 3
 MOST_OUTDATED = 32
 """For this many of the best outdated candidates the replacement is looked up."""
-ACTIVE = frozenset({"active", "open", "todo", "doing", "in_progress", ""})
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class Request:
     """Item sources to search; empty means all."""
     kinds: tuple[str, ...] = ()
     """Kinds of records to search; empty means all."""
+    refs: frozenset[str] | None = None
+    """The only records to search; None means all."""
     history: bool = False
     """Whether outdated records are ranked like others instead of shown under their replacement."""
     as_of: int | str | None = None
@@ -88,10 +94,11 @@ class Request:
         return replace(self, query=query)
 
 
-def holds(source: str, status: str | None) -> bool:
-    """Whether a status means that the item holds. Of blocks only `active` does: the contract of the files says so."""
-    said = (status or "").lower()
-    return said == "active" if source == "block" else said in ACTIVE
+def holds(source: str, kind: str | None, status: str | None) -> bool:
+    """Whether the item holds. Of blocks only active ones do: the contract of the files says so."""
+    if source == BLOCK:
+        return (status or "").lower() == ACTIVE
+    return state_of_item(source, kind, status).is_live
 
 
 class Search:
@@ -144,7 +151,7 @@ class Search:
         if self._is_led_by_work(ranked):
             known = visible & ~work_among(corpus, np.arange(len(visible)))
             of_known = judge(self._rank(ctx, corpus, query, kernel, known, likeness), kernel, query)
-            verdict, self.known_first = (of_known, True) if of_known.relevant else (verdict, False)
+            verdict, self.known_first = (of_known, True) if of_known.reaches_bar else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._choose(corpus, ranked, query, verdict)
         return self._answer(ctx, ranked, query, order, folded, verdict, arms)
@@ -156,7 +163,7 @@ class Search:
     def corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
         if self.request.as_of is None:
             return library(ctx.database).current(ctx, kernel)
-        column, moment = moment_of(self.request.as_of)
+        column, moment = moment_of(self.request.as_of, ctx.now_ms)
         return library(ctx.database).as_of(ctx, kernel, column, moment)
 
     def visible(self, corpus: Corpus) -> NDArray[np.bool_]:
@@ -172,13 +179,15 @@ class Search:
             visible &= np.isin(corpus.source, codes)
         if self.request.active_only:
             visible &= self._holding(corpus)
+        if self.request.refs is not None:
+            visible &= np.fromiter((ref in self.request.refs for ref in corpus.refs), np.bool_, len(corpus))
         return visible
 
     def _holding(self, corpus: Corpus) -> NDArray[np.bool_]:
-        active = [code for status, code in corpus.statuses.items() if holds("block", status)]
-        alive = [code for status, code in corpus.statuses.items() if holds("", status)]
-        others = corpus.source != corpus.sources.get("block", -1)
-        found: NDArray[np.bool_] = np.isin(corpus.status, active) | (others & np.isin(corpus.status, alive))
+        active = [code for status, code in corpus.statuses.items() if status.lower() == ACTIVE]
+        blocks = corpus.source == corpus.sources.get(BLOCK, -1)
+        others = ~blocks & in_states(corpus, np.arange(len(corpus)), LIVE)
+        found: NDArray[np.bool_] = others | (blocks & np.isin(corpus.status, active))
         return found
 
     def _rank(
@@ -209,20 +218,19 @@ class Search:
         # A rule may have been replaced by a decision, which then holds, whatever kind was asked for.
         allowed = self._of_any_kind(corpus)
         heirs = {old: new for old, new in after.items() if allowed[new]}
-        return with_successors(ranked, heirs, likeness)
+        return replace(with_successors(ranked, heirs, likeness), replaced=frozenset(after))
 
     def _choose(
-        self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict
+        self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Relevance
     ) -> tuple[list[int], dict[int, list[int]]]:
-        if not verdict.relevant:
+        if not verdict.worth_showing.any():
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
         worth = (worth_showing(ranked) & near_the_best(ranked)) | beside_the_best(ranked)
         worth &= above_nought(ranked)
-        if self.request.kinds and not query.history and self.request.as_of is None:
-            # A question for rules wants those that hold.
-            worth &= ~outdated(corpus, ranked.slots)
+        if not query.history and self.request.as_of is None:
+            worth &= ~self._gives_way(corpus, ranked)
         work = work_among(corpus, ranked.slots) & self.known_first
         worth &= ~idle_work(ranked, work)
         kept, folded = fold(corpus, ranked, worth, most)
@@ -236,6 +244,17 @@ class Search:
             order = sorted(order, key=lambda at: (bool(work[at]), bool(late[at])))
         return order[: self.request.limit], folded
 
+    def _gives_way(self, corpus: Corpus, ranked: Ranked) -> NDArray[np.bool_]:
+        """What does not hold is shown to those only who ask for the past. A superseded block whose successor nobody
+        knows is all that is left of its subject: it comes last, unless records of a kind are asked for."""
+        late = outdated(corpus, ranked.slots)
+        if self.request.kinds:
+            return late
+        superseded = corpus.statuses.get(SUPERSEDED, -1)
+        known = np.isin(ranked.slots, list(ranked.replaced))
+        orphaned = (corpus.status[ranked.slots] == superseded) & ~known
+        return np.asarray(late & ~orphaned, bool)
+
     def _answer(
         self,
         ctx: Context,
@@ -243,7 +262,7 @@ class Search:
         query: Query,
         order: list[int],
         folded: dict[int, list[int]],
-        verdict: Verdict,
+        verdict: Relevance,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
         # Without results the best candidate is read all the same, for `nearest`.
@@ -254,14 +273,14 @@ class Search:
         told = (*shown, *chain(*replaced.values()), *waiting.values())
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in told])
         by_slot = {slot: rows[id] for slot in told if (id := int(ranked.scene.corpus.ids[slot])) in rows}
-        says = tellings(ctx, rows.values()) if self.request.as_of is None else {}
+        says = previews(ctx, rows.values()) if self.request.as_of is None else {}
         origins, beside = origins_of(ctx, list(rows.values())), self._beside(ctx, by_slot, says, replaced, query)
         results = []
-        for at, strength in zip(order, strengths(ranked, order), strict=True):
+        for at, strength in zip(order, strengths(ranked, order, verdict.doubtful), strict=True):
             slot = int(ranked.slots[at])
             row = by_slot.get(slot)
             if row is not None:
-                told_now = says.get(row["ref"], UNTOLD)
+                told_now = says.get(row["ref"], NO_PREVIEW)
                 found = result_json(row, told_now, ranked, at, query, ctx.now_ms, self.request.explain)
                 found |= {"strength": strength, **origins[row["ref"]], **beside.get(slot, {})}
                 found |= _replaced_json(heirs.get(slot), ranked.scene.corpus)
@@ -279,15 +298,18 @@ class Search:
             "arms": arms,
             "notice": NOTICE,
         }
-        if self.request.counts:
-            note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
-            note_question(ctx, query.text, bool(results))
+        self._count(ctx, query, results, verdict)
         if not results:
             answer["nearest"] = self._nearest(ranked, rows, says, query)
             answer["message"] = "Nothing relevant is stored."
         if self.request.explain:
             answer["analysis"] = _analysis(query, ranked, verdict)
         return answer
+
+    def _count(self, ctx: Context, query: Query, results: list[dict[str, Any]], verdict: Relevance) -> None:
+        if self.request.counts:
+            note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
+            note_question(ctx, query.text, bool(results) and not verdict.doubtful)
 
     def _heirs(self, ctx: Context, ranked: Ranked, shown: list[int], query: Query) -> dict[int, int]:
         """If the past is asked for: the replacements of results that no longer hold."""
@@ -300,14 +322,14 @@ class Search:
     def _rows(self, ctx: Context, ids: list[int]) -> dict[int, Row]:
         if self.request.as_of is None:
             return items_by_id(ctx.tx, ids)
-        column, moment = moment_of(self.request.as_of)
+        column, moment = moment_of(self.request.as_of, ctx.now_ms)
         return items_of_past(ctx.tx, ids, column, moment)
 
     def _beside(
         self,
         ctx: Context,
         by_slot: dict[int, Row],
-        says: dict[str, Telling],
+        says: dict[str, Preview],
         replaced: dict[int, list[int]],
         query: Query,
     ) -> dict[int, dict[str, Any]]:
@@ -327,13 +349,15 @@ class Search:
         return found
 
     def _nearest(
-        self, ranked: Ranked, rows: dict[int, Row], says: dict[str, Telling], query: Query
+        self, ranked: Ranked, rows: dict[int, Row], says: dict[str, Preview], query: Query
     ) -> dict[str, Any] | None:
         """The closest item, so that the caller can judge whether the silence is right."""
         row = next(iter(rows.values()), None)
         if row is None or not len(ranked.slots):
             return None
-        return {**beside_json(row, says, query), "score": round(float(ranked.scores[0]), 4)}
+        state = says.get(row["ref"], NO_PREVIEW).state
+        told = {**beside_json(row, says, query), **({"state": state} if state else {})}
+        return {**told, "score": round(float(ranked.scores[0]), 4)}
 
 
 def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:
@@ -365,7 +389,7 @@ def _with_folded(found: dict[str, Any], slots: list[int], corpus: Corpus) -> dic
     return found
 
 
-def _analysis(query: Query, ranked: Ranked, verdict: Verdict) -> dict[str, Any]:
+def _analysis(query: Query, ranked: Ranked, verdict: Relevance) -> dict[str, Any]:
     period = query.period
     return {
         **query.intent.to_dict(),
@@ -390,8 +414,8 @@ def _period_json(period: Any) -> dict[str, Any]:
     }
 
 
-def moment_of(value: int | str) -> tuple[str, int]:
-    """The column and value of a moment: a seq, or the milliseconds of an ISO time or of the end of an ISO date."""
+def moment_of(value: int | str, now_ms: int) -> tuple[str, int]:
+    """The column and value of a moment: a seq, or the milliseconds of an ISO time or of the end of a day."""
     if isinstance(value, int):
         if value < 0:
             raise invalid("as_of", "must not be negative", "Give a seq, or an ISO date.", kind="range", ge=0)
@@ -399,13 +423,16 @@ def moment_of(value: int | str) -> tuple[str, int]:
     text = value.strip()
     if text.isdigit() and len(text) < 18:
         return "seq", int(text)
+    said = day_said(text, now_ms)
+    if said is not None:
+        return "ts_ms", said
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ClewError(
             "INVALID_INPUT",
             f"as_of: {text[:60]!r} is neither a seq nor an ISO date or time",
-            "Write 120, 2026-05-01 or 2026-05-01T12:00:00Z.",
+            "Write 120, 2026-05-01, 2026-05-01T12:00:00Z or such as yesterday, last tuesday, 3 days ago.",
             [{"kind": "format", "field": "as_of", "expected": "seq or ISO 8601"}],
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

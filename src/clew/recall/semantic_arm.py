@@ -46,6 +46,7 @@ class SemanticArm:
 
     def load(self, files: ModelFiles | None) -> None:
         """Load the model and embed the question, outside of any transaction. The model caches the question's vector."""
+        self._fresh = {}  # of another model, where it was switched since
         try:
             self.model = load(files) if files is not None else None
         except ClewError as problem:

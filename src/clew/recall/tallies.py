@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from clew.errors import ClewError
-from clew.store.database import Companion, Database, Transaction
+from clew.store.database import Database, DatabaseResource, Transaction
 
 DELAY = 0.5
 
@@ -28,7 +28,7 @@ class Tally(ABC):
 T = TypeVar("T", bound=Tally)
 
 
-class Tallies(Companion):
+class Tallies(DatabaseResource):
     """The tallies of one database, written together after a short delay."""
 
     def __init__(self, database: Database) -> None:
@@ -74,4 +74,4 @@ class Tallies(Companion):
 
 def flush_tallies(database: Database) -> None:
     """Write waiting counts; call it before reading uses or figures."""
-    database.companions.of(Tallies).flush()
+    database.resources.of(Tallies).flush()

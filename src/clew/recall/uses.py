@@ -16,7 +16,7 @@ from clew.memory.files.sync import sync
 from clew.recall.answer import DAY_MS
 from clew.recall.tallies import Tallies, Tally, flush_tallies
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, operation
+from clew.registry.operation import BARE, Input, Name, operation
 from clew.store.database import Row, Transaction
 
 MOST_PAIRED = 10
@@ -61,7 +61,7 @@ class Uses(Tally):
 def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
     """Count that these items were shown together."""
     if refs:
-        with ctx.database.companions.of(Tallies).of(Uses) as uses:
+        with ctx.database.resources.of(Tallies).of(Uses) as uses:
             uses.add(ctx.workspace, refs, now_ms)
 
 
@@ -93,7 +93,7 @@ class Evolution(Input):
     )
 
 
-@operation("memory_evolution", mode="own", bare=lambda result: result, example={"block_id": "D-20260213-001"})
+@operation("memory_evolution", mode="own", example={"block_id": "D-20260213-001"}, view=BARE)
 def memory_evolution(ctx: Context, args: Evolution) -> dict[str, Any]:
     """Show how a block is used: its importance and the blocks it is often found with."""
     sync(ctx)

@@ -10,20 +10,20 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.index import item_lists
+from clew.kinds.catalogue import state_of_item
+from clew.kinds.state import ENDED, State
 from clew.memory.contradictions.resolutions import open_entries
 from clew.reasoning.anchors.registry import Anchor, all_anchors
 from clew.records.record_lists import BOOKKEEPING, WORK, inside, is_file, kind_word
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
+from clew.registry.vocabulary import OPEN
 from clew.store.database import Row
 
 MOST_AREAS = 500
 MOST_READ = 5_000
 """Newest records whose text is looked through for files."""
-LIVE_WORK = frozenset({"TODO", "ACTIVE", "open"})
-OPEN_KINDS = frozenset({"question", "hypothesis"})
-ENDED = frozenset({"superseded", "revoked", "retracted", "rejected", "closed", "disproved", "done", "resolved"})
 _PATH = re.compile(r"(?<![\w./:@-])(?:[\w.-]+/)+[\w.-]*\w|(?<![\w./:@-])[\w-]+\.(?:[a-z]{1,5})(?![\w/.-])")
 _CODE = re.compile(r"\.[a-zA-Z][a-zA-Z0-9]{0,5}$")
 HEAT_BUDGET = Budget(
@@ -58,15 +58,16 @@ class Heat:
         word, ref = kind_word((row["source"], row["kind"])), row["ref"]
         if word in BOOKKEEPING:
             return
+        state = state_of_item(row["source"], row["kind"], row["status"])
         if word in WORK:
-            if word in ("task", "plan", "job") and row["status"] in LIVE_WORK:
+            if word in ("task", "plan", "job") and state is State.OPEN:
                 self.work.add(ref)
             return
         self.kinds.setdefault(word, set()).add(ref)
         self.newest_ms = max(self.newest_ms, row["ts_ms"])
-        if (row["status"] or "") not in ENDED:
+        if state not in ENDED:
             self.live.add(ref)
-            if word in OPEN_KINDS:
+            if word in OPEN:
                 self.open.add(ref)
         if ref in disputed:
             self.disputed.add(ref)

@@ -122,7 +122,7 @@ def find_moment(ctx: Context, args: AsOf) -> PointInTime:
     if args.event is not None:
         number = min(args.event, last)
     elif args.as_of is not None:
-        column, value = moment_of(args.as_of)
+        column, value = moment_of(args.as_of, ctx.now_ms)
         number = last_event_until(ctx.tx, ctx.workspace, "ts_ms" if column == "ts_ms" else "at_seq", value)
     else:
         number = last

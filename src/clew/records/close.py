@@ -5,20 +5,25 @@ Acts on the caller's own focus only.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import BeforeValidator, Field
 
-from clew.errors import ClewError, invalid, shorten, suggest
+from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import STEP
+from clew.kinds import statuses
+from clew.kinds.builtin import RECEIPT
+from clew.records.focus import open_focus, proving, step_name, task_and_step
 from clew.records.retract import retract_within
-from clew.records.work import proving, step_json, step_name
+from clew.records.work import step_json
 from clew.registry.callers import own_focus, set_own_focus
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, StrictModel, operation
+from clew.registry.operation import Input, Name, StrictModel, View, operation
 from clew.registry.record import Retraction
 from clew.surroundings import clew_command
-from clew.tasks.commands import doubt, named_commands, never_fails, same_command
+from clew.tasks.commands import covers_command, doubt, named_commands, never_fails
 from clew.tasks.creation import attempt
 from clew.tasks.endings import set_status
 from clew.tasks.evidence_capture import CapturedProof, capture_proof
@@ -44,13 +49,30 @@ class RunProof(StrictModel):
 
 
 def run_proof(given: Any) -> Any:
-    """An object under the names that other tools give to a run."""
+    """An object under the names that other tools give to a run, also where it came as JSON in a text."""
+    given = _object_in(given)
     if not isinstance(given, dict):
         return given
     named = {_RUN_NAMES.get(key, key): value for key, value in given.items()}
+    ended = named.get("exit_code")
+    if isinstance(ended, str) and ended.strip().lower() in _EXIT_WORDS:
+        named["exit_code"] = _EXIT_WORDS[ended.strip().lower()]
     return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
 
 
+def _object_in(given: Any) -> Any:
+    if not isinstance(given, str) or not given.lstrip().startswith("{"):
+        return given
+    try:
+        return orjson.loads(given)
+    except orjson.JSONDecodeError:
+        return given
+
+
+_EXIT_WORDS = {
+    **dict.fromkeys(("ok", "pass", "passed", "success", "succeeded", "green", "true"), 0),
+    **dict.fromkeys(("fail", "failed", "failure", "error", "red", "false"), 1),
+}
 _RUN_NAMES = {
     **dict.fromkeys(("cmd", "run", "shell"), "command"),
     **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
@@ -69,7 +91,11 @@ ProofGiven = Annotated[
 
 
 class Close(Input):
-    synonyms: ClassVar[dict[str, str]] = {"step_id": "step", "path": "step", "reason": "unproven", "evidence": "proof"}
+    synonyms: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("step_id", "path", "id"), "step"),
+        "reason": "unproven",
+        "evidence": "proof",
+    }
 
     step: Annotated[Name | None, Field(description="s:0 or STEP-...; default: your first open step.")] = None
     proof: ProofGiven | None = None
@@ -93,7 +119,9 @@ def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return shown
 
 
-@operation("close", writes=True, portal=True, lines=close_lines, example={"step": "s:0", "unproven": "prose only"})
+@operation(
+    "close", writes=True, example={"step": "s:0", "unproven": "prose only"}, view=View(in_lines=True, lines=close_lines)
+)
 def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
     """Close a step with proof: a run that Clew saw, or one you report. Without proof it says so and stays listed.
 
@@ -103,6 +131,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
     task, step = _meant_step(ctx, args)
     if args.unproven is not None and not args.unproven.strip():
         raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
+    _check_words(ctx, step, args)
     if step.completed:
         return _after_the_end(ctx, task, step, args)
     if args.note is not None:
@@ -113,22 +142,45 @@ def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
     proof, strict = proof_state(ctx, step), task.reasoning_mode == "strict"
     if proof.reported_failure and (strict or args.unproven is None):
         return _failed(step, proof, strict)
-    if proof.state == UNPROVEN and args.unproven is None:
-        raise _nothing_proves(step, proof.reason)
-    override = None
-    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
-    if strict and args.unproven is None and not proof.settled:
-        raise proof_refused(step, proof)
-    if args.unproven is not None and not proof.settled:
-        # A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step.
-        if strict:
-            override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
-        elif proof.state == UNPROVEN or proof.reported_failure:
-            waive(ctx, step, UNPROVEN, args.unproven)
+    if args.unproven is None:
+        _check_proof(step, proof, strict)
+    override = None if args.unproven is None else _without_proof(ctx, step, proof, args.unproven, strict)
     task, step, _ = close_step(ctx, task, step, CONFIRMED, override)
     proof = proof_state(ctx, step)
     set_own_focus(ctx, task.id)
     return _closed(ctx, task, step, proof)
+
+
+def _check_words(ctx: Context, step: Step, args: Close) -> None:
+    """A failure is cleared by a run; words about it are refused, and nothing of them is kept."""
+    if (
+        not isinstance(args.proof, str)
+        or re.fullmatch(RECEIPT.form, args.proof.strip(), re.IGNORECASE)
+        or args.unproven is not None
+    ):
+        return
+    proof = proof_state(ctx, step)
+    if proof.receipt is not None and proof.receipt.grade == FAILED:
+        raise _failed(step, proof, strict=False)
+
+
+def _check_proof(step: Step, proof: Proof, strict: bool) -> None:
+    if proof.state == UNPROVEN:
+        raise _nothing_proves(step, proof.reason)
+    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
+    if strict and not proof.settled:
+        raise proof_refused(step, proof)
+
+
+def _without_proof(ctx: Context, step: Step, proof: Proof, why: str, strict: bool) -> Override | None:
+    """A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step."""
+    if proof.settled:
+        return None
+    if strict:
+        return Override(reason=why, risk="closed without proof that Clew saw")
+    if proof.state == UNPROVEN or proof.reported_failure:
+        waive(ctx, step, UNPROVEN, why)
+    return None
 
 
 def _after_the_end(ctx: Context, task: Work, step: Step, args: Close) -> dict[str, Any] | ClewError:
@@ -172,17 +224,23 @@ def _failed(step: Step, proof: Proof, strict: bool) -> ClewError:
     return refused
 
 
+def _task_of_step(ctx: Context, step: str) -> str | None:
+    found = find_step(ctx, step) if STEP.fullmatch(step) else None
+    if found is not None:
+        return found.task
+    # A step that is named can only be meant of the one task there is.
+    left = open_tasks(ctx, 2)
+    return left[0].id if len(left) == 1 else None
+
+
 def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
     """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
     # Not the focus of the workspace: another agent may have moved it a moment ago.
-    named = args.task or own_focus(ctx)
-    if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
-        found = find_step(ctx, args.step.strip().upper())
-        named = found.task if found is not None else None
+    # A step that is named may be one of a task that is done: more proof of it can be given.
+    args = _with_task(args)
+    named = args.task or (own_focus(ctx) if args.step is not None else open_focus(ctx))
     if named is None and args.step is not None:
-        # A step that is named can only be meant of the one task there is.
-        left = open_tasks(ctx, 2)
-        named = left[0].id if len(left) == 1 else None
+        named = _task_of_step(ctx, args.step.strip().upper())
     if named is None:
         raise _no_task(ctx, args)
     task = work_by_id(ctx, named.strip().upper())
@@ -197,12 +255,27 @@ def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
     try:
         return task, step_selector(ctx, task, step_name(args.step), "step")
     except ClewError as error:
-        following = first_open(ctx, task.id)
-        if error.code in ("UNKNOWN_ID", "INVALID_INPUT") and following is not None:
-            given = args.model_dump(exclude_none=True, exclude={"workspace", "task", "step"})
-            reason = f"Closes {following.path} {shorten(following.title, 60)}, the first open step."
-            error.suggestions = [suggest("close", reason, "high", **given, task=task.id, step=following.path)]
+        if error.code in ("UNKNOWN_ID", "INVALID_INPUT"):
+            # Never another step than the one that was named: what is said of one is not true of the other.
+            error.unknown = None
+            error.suggestions = [_step_meant(ctx, args, task)]
         raise
+
+
+def _with_task(args: Close) -> Close:
+    """`TASK-001 s:1` and `TASK-001/s:1` name the task with the step."""
+    task, step = task_and_step(args.step or "")
+    return args if task is None or args.task is not None else args.model_copy(update={"task": task, "step": step})
+
+
+def _step_meant(ctx: Context, args: Close, task: Work) -> Suggestion:
+    """The same call for the step that has the title which was given; else a look at the steps."""
+    titled = (args.step or "").strip().casefold()
+    found = [step for step in steps_of(ctx, task.id) if step.title.casefold().startswith(titled)]
+    if not titled or len(found) != 1:
+        return suggest("open", f"Shows the steps of {task.id}.", "high", id=task.id)
+    given = args.model_dump(exclude_unset=True, exclude={"workspace", "step"})
+    return suggest("close", f"{found[0].path} is {shorten(found[0].title, 60)}.", "high", **given, step=found[0].path)
 
 
 def _proof(ctx: Context, given: str | RunProof) -> CapturedProof:
@@ -219,13 +292,13 @@ def _proof(ctx: Context, given: str | RunProof) -> CapturedProof:
 def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any]:
     steps = steps_of(ctx, task.id)
     following = first_open(ctx, task.id)
-    status = "done" if following is None else "open"
-    if following is None and task.status != "DONE":
+    status = statuses.DONE if following is None else statuses.OPEN
+    if following is None and task.status != statuses.WORK_DONE:
         try:
             # In a savepoint: the step is closed even if the task as a whole may not be, for a stale proof of another
             # step, say.
             with attempt(ctx):
-                set_status(ctx, task, "DONE")
+                set_status(ctx, task, statuses.WORK_DONE)
         except ClewError as error:
             status = f"stays open: {error.message}"
     return {
@@ -269,7 +342,7 @@ def _weakness(step: Step, given: str | RunProof) -> str | None:
     wanted = f"; the step names `{shorten(named[0], 120)}`" if named else ""
     if isinstance(given, str):
         return f"`{said}` tells no command with its exit code{wanted}"
-    if named and not any(same_command(given.command, name) for name in named):
+    if named and not any(covers_command(given.command, name) for name in named):
         return f"the step names `{shorten(named[0], 120)}`; this was `{said}`"
     found = doubt(given.command, given.output)
     return f"`{said}` shows little: {found}" if found is not None else None

@@ -1,7 +1,7 @@
 """Standing records that may contradict each other: told while both hold, until somebody says that they agree.
 
-Nothing of it is stored, for it would have to be kept true whenever a statement changes. `open` works it out anew, from
-the neighbours by words, as `remember` did when the record was written.
+`open` asks the verdicts, which are stored by what two records say: it needs no model, and nothing has to be kept true
+when a statement changes.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.ids import kind_by_form
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
-from clew.memory.contradictions.detection import Clashing
+from clew.memory.contradictions.detection import Clashing, NewStatement
 from clew.memory.files.markdown import set_field
 from clew.memory.governance.proposals import follow_changes
+from clew.memory.kinds import prefix_of
 from clew.registry.callers import is_own
 from clew.registry.context import Context
 
@@ -24,7 +26,7 @@ ORIGIN = "keep"
 def doubts_about(ctx: Context, id: str) -> list[Block]:
     """The records in force that a record in force may contradict. What is sure has an entry of its own."""
     own = blocks.find(ctx, id) if kind_by_form(id) == "block" else None
-    if own is None or own.status != "active":
+    if own is None or own.status != statuses.ACTIVE:
         return []
     return [found.block for found in _against(ctx, own) if not found.sure and not _settles(found.block, id)]
 
@@ -34,7 +36,8 @@ def said_by(block: Block) -> str:
 
 
 def _against(ctx: Context, own: Block) -> list[Clashing]:
-    return detection.clashing(ctx, own.id, said_by(own), (*own.replaces, *own.beside))
+    statement = NewStatement(prefix_of(own.id), said_by(own))
+    return detection.clashing(ctx, own.id, statement, (*own.replaces, *own.beside))
 
 
 def _settles(other: Block, id: str) -> bool:
@@ -48,7 +51,7 @@ def keep_beside(ctx: Context, id: str, beside: Sequence[str]) -> list[str]:
     A sure contradiction to another's record is left alone: about that a person decides.
     """
     own = blocks.get(ctx, id)
-    if own.status != "active" or not _is_callers(ctx, id):
+    if own.status != statuses.ACTIVE or not _is_callers(ctx, id):
         return []
     sure = {found.block.id for found in _against(ctx, own) if found.sure}
     new = [other for other in dict.fromkeys(beside) if other not in (id, *own.beside)]

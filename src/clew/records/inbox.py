@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -9,20 +10,21 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from clew.clock import rfc3339
-from clew.errors import invalid
+from clew.errors import invalid, suggest
 from clew.memory.files.markdown import clean
 from clew.records.open import bare_id
 from clew.records.record_view import names_of
 from clew.registry.budget import Budget, Clip, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, Title, Whole, operation
-from clew.registry.record import Matter, Named, matters, refresh
+from clew.registry.people import check_person
+from clew.registry.record import InboxItem, Named, inbox_items, refresh
 from clew.store.rows import TableRow, delete, find_many, upsert
 from clew.store.workspaces import declare_events
 
 declare_events({"matter_put_off": "Something that waits for a person was put off until a day, or taken up again."})
 
-Kind = Literal["job", "step", "conflict", "contradiction", "proposal", "fact", "review", "proof", "signal"]
+Kind = Literal["job", "step", "conflict", "file", "contradiction", "proposal", "fact", "review", "proof", "signal"]
 ORDER: tuple[str, ...] = get_args(Kind)
 """What stops somebody's work comes first, what only asks to be looked at comes last."""
 MOST_EACH = 200
@@ -37,7 +39,7 @@ INBOX_BUDGET = Budget(
         Clip("items[].note", 80),
         Trim("items", drop="last", follow=_NEXT),
     ),
-    {"core": 8_000, "daily": 16_000, "full": 120_000},
+    {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("workspace", "total", "counts"),
 )
 
@@ -62,7 +64,7 @@ class InboxList(Bounded):
     kind: Annotated[Kind | None, Field(description="Only matters of this kind; counts are of all.")] = None
     later: Annotated[bool, Field(description="Those that were put off, by their day.")] = False
     offset: Annotated[Whole, Field(description="How many to skip.")] = 0
-    limit: Annotated[int, Field(ge=1, le=500, description="Most to show.")] = 100
+    limit: Annotated[int, Field(ge=1, le=500, description="Most to show.")] = 50
 
 
 @operation("inbox_list", mode="own", budget=INBOX_BUDGET)
@@ -96,13 +98,13 @@ def _following(shown: int, total: int) -> int | None:
     return shown if shown < total else None
 
 
-def everything(ctx: Context) -> list[Matter]:
+def everything(ctx: Context) -> list[InboxItem]:
     """All matters in the order of the Inbox: by kind, the oldest first, so that what comes in stands below."""
-    found = [item for kind in ORDER if (ask := matters.find(kind)) is not None for item in ask(ctx, MOST_EACH)]
+    found = [item for kind in ORDER if (ask := inbox_items.find(kind)) is not None for item in ask(ctx, MOST_EACH)]
     return sorted(found, key=lambda item: (ORDER.index(item.kind), item.ts_ms, item.id))
 
 
-def _parted(ctx: Context, found: list[Matter]) -> tuple[list[Matter], list[Matter]]:
+def _parted(ctx: Context, found: list[InboxItem]) -> tuple[list[InboxItem], list[InboxItem]]:
     """What waits now, and what was put off until later, by its day."""
     put_off = {(row.id, row.kind): row.until_ms for row in find_many(ctx.tx, ctx.workspace, Later, _ids(found), "id")}
     until = {(item.id, item.kind): item.until_ms or put_off.get((item.id, item.kind), 0) for item in found}
@@ -112,22 +114,22 @@ def _parted(ctx: Context, found: list[Matter]) -> tuple[list[Matter], list[Matte
     return now, later
 
 
-def _ids(found: list[Matter]) -> list[str]:
+def _ids(found: list[InboxItem]) -> list[str]:
     return [item.id for item in found]
 
 
-def _counts(found: list[Matter]) -> dict[str, int]:
+def _counts(found: list[InboxItem]) -> dict[str, int]:
     counted = Counter(item.kind for item in found)
     return {kind: counted[kind] for kind in ORDER if counted[kind]}
 
 
-def _items(ctx: Context, shown: list[Matter]) -> list[dict[str, Any]]:
+def _items(ctx: Context, shown: list[InboxItem]) -> list[dict[str, Any]]:
     names = names_of(ctx, [id for item in shown for id in item.about])
     put_off = {(row.id, row.kind): row for row in find_many(ctx.tx, ctx.workspace, Later, _ids(shown), "id")}
     return [_item(item, names, put_off.get((item.id, item.kind)), ctx.now_ms) for item in shown]
 
 
-def _item(item: Matter, names: dict[str, Named], later: Later | None, now_ms: int) -> dict[str, Any]:
+def _item(item: InboxItem, names: dict[str, Named], later: Later | None, now_ms: int) -> dict[str, Any]:
     shown = {**item.to_json(), "about": [names[id].to_json() for id in item.about if names[id].title != id]}
     if later is not None and later.until_ms > now_ms:
         shown |= {"until_ms": later.until_ms, "later_by": later.agent, "later_why": later.why}
@@ -143,12 +145,14 @@ class InboxLater(Input):
 
 @operation("inbox_later", writes=True, idempotent=True, example={"id": "JOB-001", "kind": "job", "days": 1})
 def inbox_later(ctx: Context, args: InboxLater) -> dict[str, Any]:
-    """Put something off that waits for a person: it comes back on that day. Proposals have defer_proposal."""
+    """Put something off until a day. For a person, whom it waits for; proposals have defer_proposal."""
+    command = f"call inbox_later id={shlex.quote(args.id)} kind={args.kind} days={args.days}"
+    check_person(ctx, "putting something off", command, suggest("inbox_list", "Shows what waits."))
     if args.kind == "proposal":
         raise invalid("kind", "a proposal is put off with defer_proposal, which agents respect too")
     id = bare_id(ctx, args.id)
     until = ctx.now_ms + args.days * DAY_MS
-    matter = Later(id, args.kind, until, clean(args.why or "") or None, ctx.agent, ctx.ws.next_seq(), ctx.now_ms)
-    (upsert if args.days else delete)(ctx.tx, ctx.workspace, matter)
+    item = Later(id, args.kind, until, clean(args.why or "") or None, ctx.agent, ctx.ws.next_seq(), ctx.now_ms)
+    (upsert if args.days else delete)(ctx.tx, ctx.workspace, item)
     ctx.emit("records", "matter_put_off", id, {"kind": args.kind, "until_ms": until if args.days else None})
     return {"workspace": ctx.workspace, "id": id, "kind": args.kind, "until": rfc3339(until) if args.days else None}

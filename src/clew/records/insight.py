@@ -11,6 +11,7 @@ from clew.clock import rfc3339
 from clew.index.item_reads import growth_by_day, never_used
 from clew.memory import blocks
 from clew.memory.files.sync import sync
+from clew.memory.governance.proposals import proposer
 from clew.recall.figures import ASKED, SILENT, figures_since, newest_unanswered
 from clew.recall.tallies import flush_tallies
 from clew.recall.uses import used_refs
@@ -22,6 +23,7 @@ from clew.tasks.proofs import STATES, states_of_done_steps
 DAY_MS = 86_400_000
 CHARACTERS_PER_TOKEN = 4
 SHOWN = 20
+NEWEST_PROPOSALS = 500
 BUDGET = Budget(
     (
         Trim("unanswered", drop="last", floor=5),
@@ -86,11 +88,10 @@ def _context_use(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _acceptance(ctx: Context) -> list[dict[str, Any]]:
-    """Who proposed how much, and what became of it."""
+    """Who proposed how much lately, and what became of it."""
     found: dict[str, Counter[str]] = {}
-    for proposal in blocks.current(ctx, prefix="P"):
-        first = next(iter(blocks.history(ctx, proposal.id)), proposal)
-        by = proposal.get("ProposedBy") or first.agent or "somebody unnamed"
+    for proposal in blocks.newest(ctx, ["P"], NEWEST_PROPOSALS)["P"]:
+        by = proposer(ctx, proposal) or "an unnamed agent"
         found.setdefault(by, Counter())[str(proposal.status)] += 1
     order = sorted(found, key=lambda by: (-found[by].total(), by))[:SHOWN]
     return [{"agent": by, "proposed": found[by].total(), **found[by]} for by in order]

@@ -13,9 +13,14 @@ from typing import Any, ClassVar, Literal
 from clew.clock import rfc3339
 from clew.ids import kind_by_form
 from clew.index import item_reads
+from clew.kinds.builtin import PLAN, STEP, TASK
+from clew.kinds.kind import BLOCK, CARD
+from clew.kinds.state import ENDED, State
+from clew.kinds.statuses import CANCELED, REOPENED, meaning
 from clew.reasoning.graph import locate
 from clew.registry.context import Context
 from clew.registry.record import RecordLink, Retracted, Retraction, linker
+from clew.store.database import placeholders
 from clew.store.rows import TableRow, find_many, insert, load
 from clew.store.workspaces import declare_events
 
@@ -26,8 +31,7 @@ RESTS_ON = frozenset({"rests_on", "depends_on", "derives"})
 """A record that points to another by one of these falls with it."""
 CARRIES = frozenset({"supports", "proves"})
 """What a record points to by one of these falls with it."""
-ENDED = frozenset({"retracted", "superseded", "revoked", "canceled", "resolved", "rejected"})
-"""Statuses that a proposal to take a block back leads to."""
+MOST_NEIGHBOURS = 500
 SOURCES = {"task": "step"}
 """Search names a source, which is also the kind of the record; these kinds have another name."""
 
@@ -74,6 +78,10 @@ class RetractionRow(TableRow):
     proposal: str | None
     agent: str | None
     ts_ms: int
+    was: str | None = None
+    """The status before."""
+    lifted_seq: int | None = None
+    """When the record was brought back."""
 
     def to_json(self) -> dict[str, Any]:
         shown = {
@@ -128,6 +136,29 @@ def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
     return Links(tuple(incoming[:limit]), tuple(outgoing[:limit]))
 
 
+def neighbours(ctx: Context, ids: list[str]) -> set[str]:
+    """Records at the other end of any stored or indexed link of some records, asked for all of them together."""
+    own = item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)
+    pointing = item_reads.links_to(ctx.tx, ctx.workspace, ids, MOST_NEIGHBOURS)
+    items = item_reads.items_by_id(ctx.tx, [row["id"] for row in pointing])
+    return {
+        *(row["target"] for row in item_reads.links_of(ctx.tx, [row["id"] for row in own])),
+        *(item["ref"] for item in items.values()),
+        *linked_by_hand(ctx, ids),
+    }
+
+
+def linked_by_hand(ctx: Context, ids: list[str]) -> set[str]:
+    """Records at the other end of links that were made on purpose."""
+    marks = placeholders(len(ids))
+    stored = ctx.tx.all(
+        f"SELECT to_id AS id FROM record_link WHERE workspace = ? AND from_id IN ({marks})"
+        f" UNION SELECT from_id FROM record_link WHERE workspace = ? AND to_id IN ({marks})",
+        *(ctx.workspace, *ids) * 2,
+    )
+    return {row["id"] for row in stored}
+
+
 def _order(link: RecordLink) -> tuple[bool, str, str, str]:
     # Mentions last: they say least, so a limit leaves them out first.
     return (link.rel == "mentions", link.rel, link.start, link.end)
@@ -157,10 +188,21 @@ def _owned(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     return ask(ctx, id, limit) if ask is not None else []
 
 
-def keep_retraction(ctx: Context, id: str, kind: str, said: Retraction, done: Retracted) -> RetractionRow:
-    """Write down that a record was taken back, and let its successor point to it."""
+def keep_retraction(
+    ctx: Context, id: str, kind: str, said: Retraction, done: Retracted, was: str | None
+) -> RetractionRow:
+    """Record that and why a record was withdrawn, and let its successor point to it."""
     ended = RetractionRow(
-        id, ctx.ws.next_seq(), kind, done.status, said.why, said.replaced_by, done.proposal, ctx.agent, ctx.now_ms
+        id=id,
+        seq=ctx.ws.next_seq(),
+        kind=kind,
+        status=done.status,
+        why=said.why,
+        replaced_by=said.replaced_by,
+        proposal=done.proposal,
+        agent=ctx.agent,
+        ts_ms=ctx.now_ms,
+        was=was,
     )
     insert(ctx.tx, ctx.workspace, ended)
     if said.replaced_by is not None:
@@ -183,6 +225,12 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
     return {id: ended for id, ended in last.items() if not holds_again(ended, status.get(id))}
 
 
+def lift_retractions(ctx: Context, id: str) -> None:
+    """A record was brought back: how it was withdrawn is history."""
+    sql = "UPDATE retraction SET lifted_seq = ? WHERE workspace = ? AND id = ? AND lifted_seq IS NULL"
+    ctx.tx.run(sql, ctx.ws.seq, ctx.workspace, id)
+
+
 def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
     """Of some records, what each took the place of when that was taken back."""
     found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "replaced_by"), key=lambda ended: ended.seq)
@@ -192,10 +240,15 @@ def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
 def holds_again(ended: RetractionRow, status: str | None) -> bool:
     """Work that was opened again or canceled may have been closed since. Cards and blocks have a status that can be
     changed back; a proposal to take a block back may not be applied."""
+    if ended.lifted_seq is not None:
+        return True
     if status is None:
         return False
-    if ended.status == "reopened" or ended.kind == "step":
-        return status.lower() == "done"
-    if ended.kind in ("plan", "task"):
-        return status.lower() != "canceled"
-    return ended.kind in ("card", "block") and status not in ENDED
+    state = meaning(status) or State.IN_FORCE
+    if ended.kind == STEP.name and ended.status == CANCELED:
+        return state is not State.WITHDRAWN
+    if ended.status == REOPENED or ended.kind == STEP.name:
+        return state is State.SETTLED
+    if ended.kind in (PLAN.name, TASK.name):
+        return state is not State.WITHDRAWN
+    return ended.kind in (CARD, BLOCK) and state not in ENDED

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clew.canonical import canonical
+from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL, kind_by_form, normal_id
-from clew.index.item_reads import item_named
+from clew.index.item_reads import item_named, items_by_ref
+from clew.kinds.builtin import TASK
+from clew.kinds.catalogue import shown_label, state_of
+from clew.kinds.state import ENDED, State, Verdict
+from clew.kinds.statuses import BLOCKED, CANCELED, REOPENED, meaning
 from clew.ledger.cipher import KINDS
 from clew.ledger.thought_reads import open_hypotheses
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
-from clew.records.deeds import history_told
+from clew.records.activity import history_lines
 from clew.records.doubts import doubts_about, said_by
-from clew.records.links import ENDED, SOURCES, RetractionRow, holds_again, links_of, retracted_among, retraction_of
-from clew.records.work import step_named
+from clew.records.focus import step_named
+from clew.records.links import SOURCES, RetractionRow, holds_again, links_of, retracted_among, retraction_of
+from clew.records.verdicts import verdicts
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import AgentForm, Bounded, Name, operation
+from clew.registry.operation import AgentForm, Bounded, Name, Verbosity, View, operation
 from clew.registry.record import REPLACES, Opened, opener, refresh, successions
 from clew.store.database import Row
+from clew.store.erasing import RECORD_ERASED
+from clew.store.events import last_of_type
 from clew.tasks.views.cuts import CAPSULE
-from clew.tasks.views.outlook import OVER
 
 RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it", "may_contradict")
 THINGS = ("card", "block", "entry", "item", "receipt", "step")
@@ -77,9 +85,7 @@ class Open(Bounded):
     ]
     limit: Annotated[int, Field(ge=1, le=50, description="Most cards, events or edges to show with it.")] = 20
     include_drafts: Annotated[bool, Field(description="Show drafts, a job's prompt, a task's whole lens.")] = False
-    verbosity: Annotated[
-        Literal["full", "compact"], Field(description="compact shows what it is, not all it says.")
-    ] = "full"
+    verbosity: Annotated[Verbosity, Field(description="compact shows what it is, not all it says.")] = None
 
 
 TEXT = 1_500
@@ -87,7 +93,7 @@ MOST_STEPS = 20
 """Steps of a task that an answer in lines names."""
 MOST_THOUGHTS = 50
 """Open hypotheses that are looked through for those of a task."""
-MOST_TOLD, MOST_OF_THOUGHT = 12, 160
+MOST_SHOWN, MOST_OF_THOUGHT = 12, 160
 """Thoughts of a session that an answer in lines shows, and how much of each."""
 TOLD = 8
 """Links and events that an answer in lines names; the rest is counted."""
@@ -95,24 +101,35 @@ TOLD = 8
 
 def open_lines(result: Opened, default_workspace: str) -> list[str]:
     """What it is, what it says, how it ended, and its links both ways."""
-    inner = inner_of(result)
+    inner, kind, record = inner_of(result), result["kind"], result.get("record", {})
+    facts = [str(fact) for fact in (inner.get("type") or kind, record.get("label") or _status(result, inner)) if fact]
+    head = f"{result.get('id') or result.get('ref')} ({', '.join(facts)}): {result.get('summary', '')}"
+    lines = [head, *_text_lines(kind, inner, head)]
+    if kind == "session":
+        return lines + _thought_lines(result) + _record_lines(_without_owner(record))
+    return lines + _work_lines(result) + _record_lines(record)
+
+
+def _status(result: Opened, inner: dict[str, Any]) -> str | None:
     status = inner.get("status") or inner.get("grade") or result.get("status")
-    if result["kind"] == "task" and result.get("target"):
-        status = f"{status} {result['target']['progress']}"
-    facts = ", ".join(str(fact) for fact in (inner.get("type") or result["kind"], status) if fact)
-    lines = [f"{result.get('id') or result.get('ref')} ({facts}): {result.get('summary', '')}"]
-    said = inner.get("text") or inner.get("content") or inner.get("body") or inner.get("thought")
-    if isinstance(said, str) and " ".join(said.split()) not in lines[0]:
-        shown = [line for line in shorten(said, TEXT).splitlines() if line.strip()]
-        lines += [line for line in shown if result["kind"] != "block" or _tells(line, lines[0])]
-    if result["kind"] == "session":
-        return lines + _thought_lines(result) + _record_lines(_apart_from(result.get("record", {}), "part_of"))
-    return lines + _work_lines(result) + _record_lines(result.get("record", {}))
+    target = result.get("target")
+    if result["kind"] == "task" and target:
+        return f"{status} {target['steps_completed']}/{target['steps_count']}"
+    return status
+
+
+def _text_lines(kind: str, inner: dict[str, Any], head: str) -> list[str]:
+    """What it says, as far as the line above does not."""
+    text = next((inner[name] for name in ("text", "content", "body", "thought") if inner.get(name)), None)
+    if not isinstance(text, str) or " ".join(text.split()) in head:
+        return []
+    shown = [line for line in shorten(text, TEXT).splitlines() if line.strip()]
+    return [line for line in shown if _tells(line, head)] if kind == "block" else shown
 
 
 def _thought_lines(result: Opened) -> list[str]:
     """What each thought of a session says, a line each, the newest last; where the others are read."""
-    shown = result.get("thoughts", [])[-MOST_TOLD:]
+    shown = result.get("thoughts", [])[-MOST_SHOWN:]
     left = result["session"]["thoughtCount"] - len(shown)
     call = f"op_read name=session_get arguments={canonical({'session_id': result['id']})}"
     earlier = [f"{left} earlier thought{'s' * (left != 1)} left out: {call}"] if left > 0 else []
@@ -132,9 +149,9 @@ def _thought_line(thought: dict[str, Any]) -> str:
     return f"{branch}{thought['thoughtNumber']}{f' ({told})' if told else ''}: {says}"
 
 
-def _apart_from(record: dict[str, Any], rel: str) -> dict[str, Any]:
-    """The surroundings of a record without the links that its own lines tell already."""
-    return {**record, "incoming": [link for link in record.get("incoming", []) if link["rel"] != rel]}
+def _without_owner(record: dict[str, Any]) -> dict[str, Any]:
+    """The surroundings of a record without the links that its own lines show already."""
+    return {**record, "incoming": [link for link in record.get("incoming", []) if link["rel"] != "part_of"]}
 
 
 _EMPTY_FIELDS = frozenset({"none", "untagged", "global", "not given", "-", ""})
@@ -167,11 +184,11 @@ def _work_lines(result: Opened) -> list[str]:
     risks = [risk for risk in handoff.get("risks", []) if not risk.startswith("not proven: ")]
     return [
         *([result["progress"]] if result.get("progress") else []),
-        *_cut_list(result.get("outline", []), MOST_STEPS),
+        *_first_steps(result.get("outline", [])),
         *(f"note on {shorten(' '.join(note.split()), 200)}" for note in result.get("notes", [])[:TOLD]),
         *(f"open thought {item['id']}: {shorten(item['text'], 200)}" for item in result.get("thoughts", [])[:TOLD]),
         *_counted("risks", risks, "; "),
-        *([f"resume task={result['id']}"] if result["status"] not in OVER else []),
+        *([f"resume task={result['id']}"] if state_of(TASK.name, result["status"]).is_live else []),
     ]
 
 
@@ -186,29 +203,20 @@ def _step_lines(result: Opened) -> list[str]:
         *(f"done when: {line}" for line in step.get("success_criteria", []) if line != step.get("title")),
         *(f"test: {line}" for line in step.get("tests", [])),
         *([f"proof: {result['proof']}"] if result.get("proof") else []),
-        *([f"blocked: {step.get('block_reason') or 'yes'}"] if result["status"] == "blocked" else []),
+        *([f"blocked: {step.get('block_reason') or 'yes'}"] if result["status"] == BLOCKED else []),
         *(f"note: {shorten(' '.join(note.split()), 300)}" for note in result.get("notes", [])[:3]),
     ]
 
 
-def _cut_list(items: list[str], most: int) -> list[str]:
-    more = [f"and {len(items) - most} more steps"] if len(items) > most else []
-    return [*items[:most], *more]
+def _first_steps(steps: list[str]) -> list[str]:
+    more = [f"and {len(steps) - MOST_STEPS} more steps"] if len(steps) > MOST_STEPS else []
+    return [*steps[:MOST_STEPS], *more]
 
 
 def _record_lines(record: dict[str, Any]) -> list[str]:
-    lines = []
-    ended = record.get("retraction")
-    # A step that was opened again and closed since is done like any other; its history tells the rest.
-    if ended and not (ended["status"] == "reopened" and ended.get("lifted")):
-        instead = f" -> {ended['replaced_by']}" if ended.get("replaced_by") else ""
-        told = f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})"
-        # What no longer holds is history: the status in the first line is the one that does.
-        lines.append(f"before that {told}" if ended.get("lifted") else told)
-    lines += [
-        f"rests on {ground['id']}, which was taken back: {ground['why']}"
-        for ground in record.get("fallen_premises", [])[:TOLD]
-    ]
+    lines = _ending_lines(record)
+    lines += [f"disputed with {other['id']}: {_short(other['text'])}" for other in record.get("disputed", [])[:TOLD]]
+    lines += _suspect_lines(record)
     lines += [
         f"{old.get('how', REPLACES)} {old['id']}{': ' + old['why'] if old['why'] else ''}"
         for old in record.get("replaces", [])
@@ -218,7 +226,45 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
         links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]
         lines += _counted(word, links)
     lines += _counted("rests on it", record.get("rests_on_it", []))
-    return lines + _counted("history", history_told(record.get("history", [])))
+    return lines + _counted("history", history_lines(record.get("history", [])))
+
+
+def _ending_lines(record: dict[str, Any]) -> list[str]:
+    """What took its place, or answered it; why and by whom it was withdrawn."""
+    lines = []
+    heir, ended = record.get("successor"), record.get("retraction")
+    if heir:
+        lines.append(f"{heir['how']} {heir['id']}: {_short(heir['text'])}")
+    # A step that was opened again and closed since is done like any other; its history tells the rest.
+    if ended and not (ended["status"] == REOPENED and ended.get("lifted")):
+        why = f"{ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})"
+        if ended.get("lifted"):
+            # What no longer holds is history: the label in the first line is the one that does.
+            lines.append(f"before that {_ended_word(ended)}: {why}")
+        else:
+            lines.append(f"why: {why}" if heir else f"{_ended_word(ended)}: {why}")
+    return lines
+
+
+def _ended_word(ended: dict[str, Any]) -> str:
+    if ended.get("waits_for"):
+        return "proposed to withdraw it"
+    return ended["status"] if ended["status"] in (REOPENED, CANCELED) else State.WITHDRAWN.value
+
+
+def _suspect_lines(record: dict[str, Any]) -> list[str]:
+    """What it rests on that no longer holds: directly with the reason, else with the way there."""
+    fallen = record.get("fallen_premises", [])[:TOLD]
+    direct = [f"suspect: rests on {ground['id']} ({ground['label']}): {ground['why']}" for ground in fallen]
+    suspect = record.get("suspect")
+    if suspect is None or suspect["path"][-1] in {ground["id"] for ground in fallen}:
+        return direct
+    way = " > ".join(suspect["path"][1:])
+    return [*direct, f"{suspect['label']}{f', by {way}' if len(suspect['path']) > 2 else ''}"]
+
+
+def _short(text: str) -> str:
+    return shorten(" ".join(text.split()), 200)
 
 
 def _doubt_lines(others: list[dict[str, str]]) -> list[str]:
@@ -235,12 +281,7 @@ def _counted(word: str, items: list[str], between: str = ", ") -> list[str]:
 
 
 @operation(
-    "open",
-    tier="daily",
-    mode="own",
-    budget=OPEN_BUDGET,
-    example={"id": "CARD-1"},
-    agent=AgentForm(("id",), open_lines),
+    "open", mode="own", budget=OPEN_BUDGET, example={"id": "CARD-1"}, view=View(agent=AgentForm(("id",), open_lines))
 )
 def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     """Show what an id stands for: a card, entry, anchor, task, plan, job, runner, session or block."""
@@ -272,6 +313,9 @@ def find_record(ctx: Context, id: str, args: Open) -> Opened | None:
 
 def _opened(ctx: Context, id: str, args: Open) -> Opened:
     id = step_named(ctx, id) or id
+    erased = tombstone_of(ctx, id)
+    if erased is not None:
+        return {"workspace": ctx.workspace, **erased}
     opened = find_record(ctx, id, args)
     if opened is None:
         raise unknown_record(id)
@@ -279,7 +323,17 @@ def _opened(ctx: Context, id: str, args: Open) -> Opened:
         opened = {**opened, "thoughts": _open_thoughts(ctx, opened["id"], args.limit)}
     around = surroundings(ctx, str(opened.get("id") or id), opened, args.limit)
     shown = {"workspace": ctx.workspace, **opened, **({"record": around} if around else {})}
-    return _compact(shown) if args.verbosity == "compact" else shown
+    return _compact(shown) if ctx.is_compact(args.verbosity) else shown
+
+
+def tombstone_of(ctx: Context, id: str) -> Opened | None:
+    """What is left of a record that a person erased: its id, when, and by whom."""
+    found = last_of_type(ctx.tx, ctx.workspace, id, RECORD_ERASED)
+    if found is None:
+        return None
+    when, who = rfc3339(found.ts_ms), found.agent or "a person"
+    summary = f"erased by {who} on {when[:10]}"
+    return {"kind": "erased", "id": id, "summary": summary, "was": found.payload["kind"], "by": who, "ts": when}
 
 
 def _open_thoughts(ctx: Context, task: str, limit: int) -> list[dict[str, str]]:
@@ -290,41 +344,76 @@ def _open_thoughts(ctx: Context, task: str, limit: int) -> list[dict[str, str]]:
     return [{"id": id, "text": text} for id, text in found if id not in gone][:limit]
 
 
+def _replaced(
+    ctx: Context, id: str, replacing: list[str], withdrawn: Mapping[str, RetractionRow]
+) -> list[dict[str, Any]]:
+    how = successions(ctx, [(id, old) for old in replacing])
+    return [
+        {"id": old, "why": withdrawn[old].why if old in withdrawn else None}
+        | ({"how": how[id, old]} if how[id, old] != REPLACES else {})
+        for old in replacing
+    ]
+
+
 def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     """What stands around a record: how it was taken back, its links both ways, what rests on it, its history."""
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
     taken_back = retracted_among(ctx, [*replacing, *links.premises()])
-    how = successions(ctx, [(id, old) for old in replacing])
     history = [] if "history" in opened else events_of(ctx, id, opened, limit)
+    verdict = verdicts(ctx, [id]).get(id)
     parts = {
+        **(_verdict_parts(ctx, id, verdict) if verdict is not None else {}),
         "retraction": _as_it_stands(ended, opened) if ended is not None else None,
-        "replaces": [
-            {"id": old, "why": taken_back[old].why if old in taken_back else None}
-            | ({"how": how[id, old]} if how[id, old] != REPLACES else {})
-            for old in replacing
-        ],
+        "replaces": _replaced(ctx, id, replacing, taken_back),
         "incoming": [{"rel": link.rel, "id": link.start} for link in links.incoming],
         "outgoing": [{"rel": link.rel, "id": link.end} for link in links.outgoing],
         "may_contradict": [{"id": other.id, "text": said_by(other)} for other in doubts_about(ctx, id)[:limit]],
         "rests_on_it": links.resting(),
-        "fallen_premises": [{"id": id, "why": taken_back[id].why} for id in links.premises() if id in taken_back],
+        "fallen_premises": _fallen(ctx, links.premises(), taken_back),
         "history": history if len(history) > 1 else [],
     }
     return {name: part for name, part in parts.items() if part}
+
+
+def _verdict_parts(ctx: Context, id: str, verdict: Verdict) -> dict[str, Any]:
+    """Whether it holds, by which label, and the records that the label names with what they say."""
+    row = item_named(ctx.tx, ctx.workspace, id)
+    label = shown_label(row["source"], row["kind"], verdict) if row is not None else ""
+    heir = verdict.replaced_by or verdict.settled_by
+    how = "replaced by" if verdict.replaced_by else "answered by"
+    says = _sayings(ctx, [*verdict.disputed_with, *([heir] if heir else [])])
+    suspect = verdict.suspect
+    return {
+        "label": label,
+        "successor": {"id": heir, "how": how, "text": says.get(heir, "")} if heir else None,
+        "disputed": [{"id": other, "text": says.get(other, "")} for other in verdict.disputed_with],
+        "suspect": {"label": suspect.label, "path": list(suspect.path)} if suspect is not None else None,
+    }
+
+
+def _sayings(ctx: Context, ids: list[str]) -> dict[str, str]:
+    rows = items_by_ref(ctx.tx, ctx.workspace, ids)
+    return {row["ref"]: row["title"] or row["body"] or "" for row in rows}
+
+
+def _fallen(ctx: Context, premises: list[str], taken_back: dict[str, RetractionRow]) -> list[dict[str, str]]:
+    """What it rests on directly and no longer holds, with the label and the reason."""
+    found = {id: verdict for id, verdict in verdicts(ctx, premises).items() if verdict.state.is_over}
+    why = {id: taken_back[id].why if id in taken_back else "" for id in premises}
+    gone = [id for id in premises if id in found or id in taken_back]
+    return [{"id": id, "label": found[id].label if id in found else "withdrawn", "why": why[id]} for id in gone]
 
 
 def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
     """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
     now = opened.get("status") or opened.get("card", {}).get("status")
     shown = ended.to_json()
-    # Search knows a step that is canceled as open; here it is known whether it still is.
-    unblocked = ended.kind == "step" and ended.status == "canceled" and now == "open"
-    if unblocked or holds_again(ended, now):
+    if holds_again(ended, now):
         return {**shown, "lifted": True}
     if opened["kind"] not in ("card", "block") or now == ended.status or ended.proposal is None:
         return shown
-    return {**shown, "status": now, "waits_for": None} if now in ENDED else shown
+    return {**shown, "status": now, "waits_for": None} if now and meaning(now) in ENDED else shown
 
 
 def events_of(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.ids import kind_by_form
 from clew.index import item_lists
 from clew.index.item_lists import Shelf, Wanted
+from clew.kinds.catalogue import shown_label
+from clew.kinds.state import Verdict
 from clew.ledger import cipher
 from clew.memory import blocks
 from clew.reasoning.anchors.registry import Anchor, all_anchors, canonical
+from clew.records.verdicts import verdicts
 from clew.registry.budget import Budget, Clip, Follow, Trim
+from clew.registry.callers import families
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Whole, operation
+from clew.registry.paging import After, follow_after, following, next_after, position
 from clew.registry.record import refresh
 from clew.store.database import Row
 from clew.store.events import busy_agents, last_event_seq, writers_of, written_by
@@ -26,22 +33,25 @@ BOOKKEEPING = frozenset({"signal", "proposal", "receipt", "contradiction", "drif
 """Kinds that say how memory is kept, not what is known."""
 WORK = frozenset({"plan", "task", "step", "job", "proof", "thought"})
 """Kinds with places of their own on the page; a list shows them when they are asked for by name."""
-NEWEST_EVENTS = 50_000
+NEWEST_EVENTS = 2_000
 """Authors are looked for in so many of the newest events; `authors_since` says where that begins."""
 MOST_WRITTEN = 5_000
 MOST_AUTHORS, MOST_AREAS = 50, 200
 MOST_FILES = 32
 TITLE, SAYS = 200, 300
+FEW = 500
+"""As many records as are sorted faster than the newest of a large store are walked."""
 _NEXT = Follow(
-    "next_offset", lambda whole, result: following(result["offset"] + len(result["records"]), result["total"])
+    "next_offset", lambda whole, result: following(result["offset"], len(result["records"]), result["total"])
 )
+_BEHIND = follow_after("records", "id")
 LIST_BUDGET = Budget(
     (
         Clip("records[].says", 120),
-        Trim("records", drop="last", floor=5, follow=_NEXT),
+        Trim("records", drop="last", floor=5, follow=_NEXT, also_follow=_BEHIND),
         Trim("areas", drop="last"),
         Trim("authors", drop="last"),
-        Trim("records", drop="last", follow=_NEXT),
+        Trim("records", drop="last", follow=_NEXT, also_follow=_BEHIND),
     ),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
     keep=("workspace", "total"),
@@ -59,12 +69,8 @@ class RecordList(Bounded):
     overdue: Annotated[bool, Field(description="Only those whose review date has passed.")] = False
     stale: Annotated[bool, Field(description="Only proofs over files that changed since.")] = False
     offset: Annotated[Whole, Field(description="How many to skip.")] = 0
+    after: After = None
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, those changed last first.")] = 50
-
-
-def following(shown: int, total: int) -> int | None:
-    """Where the next page begins; nowhere after the last record."""
-    return shown if shown < total else None
 
 
 @operation("record_list", mode="own", budget=LIST_BUDGET)
@@ -76,25 +82,30 @@ def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
     catch_up = refresh.find("block")
     if catch_up is not None:
         catch_up(ctx)
+    after = position(args.after)
     with ctx.reading() as bound:
         anchors = all_anchors(bound, MOST_AREAS)
-        after = max(0, last_event_seq(bound.tx, ctx.workspace) - NEWEST_EVENTS)
-        wanted = _wanted(bound, args, anchors, after)
-        kinds = item_lists.shelves(bound.tx, ctx.workspace, wanted)
-        narrowed = replace(wanted, shelves=_shelves(bound, wanted, kinds, args.kind))
-        rows = item_lists.listed(bound.tx, ctx.workspace, narrowed, args.offset, args.limit)
-        statuses = item_lists.statuses(bound.tx, ctx.workspace, narrowed)
+        since = max(0, last_event_seq(bound.tx, ctx.workspace) - NEWEST_EVENTS)
+        wanted = _wanted(bound, args, anchors, since)
+        counted = item_lists.counts(bound.tx, ctx.workspace, wanted)
+        shelves = tuple(dict.fromkeys(shelf for shelf, _ in counted if _fits(kind_word(shelf), args.kind)))
+        statuses = _by_status(counted, shelves)
         total = statuses.get(args.status, 0) if args.status is not None else sum(statuses.values())
+        narrowed = replace(wanted, shelves=shelves, few=total <= FEW)
+        rows = item_lists.listed(bound.tx, ctx.workspace, narrowed, after, args.offset, args.limit + 1)
+        records = _records(bound, rows[: args.limit])
+        offset = args.offset if after is None else None
         return {
             "workspace": ctx.workspace,
-            "records": _records(bound, rows),
-            "offset": args.offset,
+            "records": records,
+            "offset": offset,
             "total": total,
-            "next_offset": following(args.offset + len(rows), total),
-            "kinds": _by_word(kinds),
+            "next_offset": following(offset, len(records), total),
+            "next_after": next_after(records, "id", len(rows) > len(records)),
+            "kinds": _by_kind(counted, args.status),
             "statuses": statuses,
-            "authors": [row["agent"] for row in busy_agents(bound.tx, ctx.workspace, after, MOST_AUTHORS)],
-            "authors_since": after,
+            "authors": _clients(bound, since),
+            "authors_since": since,
             "areas": [{"id": anchor.id, "title": anchor.title} for anchor in anchors],
             "truncated": False,
         }
@@ -118,21 +129,41 @@ def _fits(word: str, asked: str) -> bool:
     return asked in (EVERYTHING, word)
 
 
-def _shelves(ctx: Context, wanted: Wanted, kinds: dict[Shelf, int], asked: str) -> tuple[Shelf, ...]:
-    """The shelves that hold records of the kind asked for, those too on which none has the status asked for."""
-    every = kinds if wanted.status is None else item_lists.shelves(ctx.tx, ctx.workspace, replace(wanted, status=None))
-    return tuple(shelf for shelf in every if _fits(kind_word(shelf), asked))
+Counted = dict[tuple[Shelf, str], int]
 
 
-def _by_word(kinds: dict[Shelf, int]) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for shelf, items in kinds.items():
-        counted[kind_word(shelf)] = counted.get(kind_word(shelf), 0) + items
-    return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
+def _by_kind(counted: Counted, status: str | None) -> dict[str, int]:
+    """How many there are of each kind, those with the most first; of a kind without any that stands so, nothing."""
+    found: Counter[str] = Counter()
+    for (shelf, stands), items in counted.items():
+        if status in (None, stands):
+            found[kind_word(shelf)] += items
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _by_status(counted: Counted, shelves: tuple[Shelf, ...]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for (shelf, status), items in counted.items():
+        if shelf in shelves:
+            found[status] += items
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _clients(ctx: Context, since: int) -> list[str]:
+    """Who wrote lately: of an agent with many connections the client, once."""
+    known = families(ctx)
+    busy = [row["agent"] for row in busy_agents(ctx.tx, ctx.workspace, since, MOST_AUTHORS)]
+    return list(dict.fromkeys(known.get(agent, agent) for agent in busy))
+
+
+def _connections(ctx: Context, author: str) -> list[str]:
+    """A client under the names of all its connections; anybody else under the own name."""
+    return [author, *(agent for agent, client in families(ctx).items() if client == author != agent)]
 
 
 def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], after: int) -> Wanted:
-    named = written_by(ctx.tx, ctx.workspace, args.author, after, MOST_WRITTEN) if args.author else None
+    who = _connections(ctx, args.author) if args.author else []
+    named = written_by(ctx.tx, ctx.workspace, who, after, MOST_WRITTEN) if who else None
     own = inside(anchors, canonical(ctx, args.area.strip().lower())) if args.area else []
     return Wanted(
         status=args.status,
@@ -182,12 +213,28 @@ def _records(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
     writers = writers_of(ctx.tx, ctx.workspace, sorted({row["subject"] for row in rows if row["subject"]}))
     due = blocks.overdue(ctx, [row["ref"] for row in rows if row["review_by"]])
     stale = stale_evidence(ctx, [row["ref"] for row in rows if row["source"] == "evidence"])
+    assessed = verdicts(ctx, [row["ref"] for row in rows])
     records = [_record(row, writers.get(row["subject"], []), due.get(row["ref"])) for row in rows]
+    records = [{**record, **_label(row, assessed)} for record, row in zip(records, rows, strict=True)]
     return [{**record, "changed": stale.get(record["id"], [])[:20]} for record in records]
 
 
+def _label(row: Row, assessed: dict[str, Verdict]) -> dict[str, Any]:
+    verdict = assessed.get(row["ref"])
+    label = shown_label(row["source"], row["kind"], verdict) if verdict is not None else ""
+    disputed = list(verdict.disputed_with) if verdict is not None else []
+    return {"label": label or row["status"] or "", "disputed_with": disputed}
+
+
+def _said(source: str, body: str) -> str:
+    """What a person reads of an item's text: of a record its facts apart from each other and without ids."""
+    if source == "thought":
+        return cipher.read(body).content
+    return " · ".join(line for line in body.split("\n") if kind_by_form(line) is None) if source == "block" else body
+
+
 def _record(row: Row, authors: list[str], due: str | None) -> dict[str, Any]:
-    said = " ".join((cipher.read(row["body"]).content if row["source"] == "thought" else row["body"] or "").split())
+    said = " ".join(_said(row["source"], row["body"] or "").split())
     title = shorten(" ".join((row["title"] or said or row["ref"]).split()), TITLE)
     tags = (row["tags"] or "").split("\n")
     return {
@@ -200,5 +247,6 @@ def _record(row: Row, authors: list[str], due: str | None) -> dict[str, Any]:
         "authors": authors[:3],
         "areas": [tag for tag in tags if tag.startswith("a:")],
         "changed_ms": row["ts_ms"],
+        "seq": row["seq"],
         "review_due": due,
     }

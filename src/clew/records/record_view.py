@@ -7,26 +7,33 @@ place of ids, so that one page can show anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json
+from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.ids import kind_by_form
+from clew.ids import PROPOSAL, kind_by_form
 from clew.index import item_reads
 from clew.ledger import cipher
 from clew.memory import blocks
+from clew.memory.governance.proposals import proposer
 from clew.reasoning.documents import noted_by_path
 from clew.reasoning.scope import scope_of
 from clew.records.links import SOURCES, Links, links_of
 from clew.records.open import Open, bare_id, events_of, find_record, inner_of, surroundings, unknown_record
+from clew.records.undo import undo_events
+from clew.records.verdicts import verdict_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import Named, Opened, RecordLink, namer, refresh
+from clew.registry.write_log import open_writes
+from clew.store.events import events_about
 from clew.tasks.leases import lease_holders
 from clew.tasks.proofs import proof_states, shown_proofs
 from clew.tasks.steps import Step, find_step, steps_of
@@ -99,6 +106,8 @@ def record_names(ctx: Context, args: RecordNames) -> dict[str, Any]:
 
 MOST_BACK, MOST_ON = 6, 3
 """How far the chain of origin goes back from a record, and on to what came of it."""
+BOOKS = "AR-"
+"""Receipts of writes only keep the books: nobody asks where a record comes from to read one."""
 MOST_PROOFS = 20
 MOST_NOTES = 100
 """Notes about the steps of one task, the newest."""
@@ -159,28 +168,51 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     doubts = [RecordLink(id, "may_contradict", other["id"]) for other in around.get("may_contradict", [])]
     # First, for they want a judgement; the stored links only say what is so.
     outgoing = (*doubts, *links.outgoing)
-    names = names_of(ctx, [id, *(link.start for link in links.incoming), *(link.end for link in outgoing), *chain])
+    verdict = verdict_of(ctx, id)
+    disputed = verdict.disputed_with
+    linked = [*(link.start for link in links.incoming), *(link.end for link in outgoing)]
+    names = names_of(ctx, [id, *disputed, *linked, *chain])
     events = [] if opened["kind"] == "block" else events_of(ctx, id, opened, limit)
-    said = _view_fields(opened, names[id])
-    if events and len(events) < limit:  # the first event is the one that made it
-        said |= {"author": said["author"] or events[-1].get("by")}
-        said |= {"created_ms": said["created_ms"] or _moment(events[-1]["ts"])}
+    fields = _with_origin(ctx, opened, _view_fields(opened, names[id]), events if len(events) < limit else [])
     return {
         "workspace": ctx.workspace,
-        **said,
+        **fields,
         "chain": [{**names[other].to_json(), "here": other == id} for other in chain] if len(chain) > 1 else [],
-        "incoming": [{"rel": link.rel, **names[link.start].to_json()} for link in links.incoming[:limit]],
-        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in outgoing[:limit]],
-        "more_links": len(links.incoming) > limit or len(outgoing) > limit,
+        **_shown_links(links.incoming, outgoing, names, limit),
         "rests_on_it": len(around.get("rests_on_it", [])),
         "fallen_premises": around.get("fallen_premises", []),
+        "state": verdict.state.value,
+        "labels": list(verdict.labels),
+        "disputed_with": [names[other].to_json() for other in disputed],
         "retraction": around.get("retraction"),
-        "versions": _versions(opened),
+        "label": around.get("label") or fields["status"],
+        **{name: around.get(name) for name in ("successor", "disputed", "suspect")},
+        "versions": _versions(ctx, opened),
         "versions_total": opened.get("versions") if isinstance(opened.get("versions"), int) else None,
-        "events": events,
+        "events": _with_undo(ctx, id, events, limit),
         **_work(ctx, id, opened["kind"]),
         "shown": {name: part for name, part in opened.items() if name not in ("history", "links", "events", "record")},
         "truncated": False,
+    }
+
+
+def _with_origin(ctx: Context, opened: Opened, fields: Json, events: Sequence[Json]) -> Json:
+    """The fields with who made the record and when; `events` are all of it, the newest first, if they are known."""
+    if opened["kind"] == "block":
+        return fields | {"author": _block_author(ctx, fields["id"]) or fields["author"]}
+    if not events:
+        return fields
+    author = fields["author"] or events[-1].get("by")
+    return fields | {"author": author, "created_ms": fields["created_ms"] or _moment(events[-1]["ts"])}
+
+
+def _shown_links(
+    incoming: Sequence[RecordLink], outgoing: Sequence[RecordLink], names: Mapping[str, Named], limit: int
+) -> Json:
+    return {
+        "incoming": [{"rel": link.rel, **names[link.start].to_json()} for link in incoming[:limit]],
+        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in outgoing[:limit]],
+        "more_links": max(len(incoming), len(outgoing)) > limit,
     }
 
 
@@ -188,23 +220,40 @@ def _view_fields(opened: Opened, named: Named) -> dict[str, Any]:
     inner = inner_of(opened)
     fields: dict[str, Any] = inner.get("fields") or {}
     head = opened.get("head") or {}
-    text = next((inner[name] for name in TEXTS if isinstance(inner.get(name), str) and inner[name]), "")
-    if opened["kind"] == "thought":
-        text = cipher.read(text).content
-    if opened["kind"] == "block":
-        text = str(fields.get("Text") or fields.get("Description") or fields.get("Context") or "")
     return {
         "id": named.id,
         "kind": _kind(opened, inner),
         "type": inner.get("type"),
         "title": _title(opened, inner, named),
-        "text": text,
-        "why": fields.get("Rationale") if fields.get("Rationale") != "none" else None,
-        "status": opened.get("status") or inner.get("status") or inner.get("grade") or named.status,
+        "text": _text(opened["kind"], inner, fields),
+        "why": fields.get("Rationale") if fields.get("Rationale") not in ("none", "not given") else None,
+        "status": _status(opened, inner, named),
         "author": head.get("agent") or inner.get("agent"),
-        "created_ms": inner.get("created_at_ms") or _moment(inner.get("createdAt") or inner.get("timestamp")),
-        "changed_ms": head.get("ts_ms") or inner.get("updated_at_ms") or inner.get("ts_ms") or inner.get("last_ts_ms"),
+        "created_ms": inner.get("created_at_ms") or _moment(_first(inner, "createdAt", "timestamp")),
+        "changed_ms": head.get("ts_ms") or _first(inner, "updated_at_ms", "ts_ms", "last_ts_ms"),
     }
+
+
+def _first(values: Json, *names: str) -> Any:
+    """The first of these values that says something."""
+    return next((values[name] for name in names if values.get(name)), None)
+
+
+def _text(kind: str, inner: Json, fields: Json) -> str:
+    if kind == "block":
+        return str(_first(fields, "Text", "Description", "Context") or "")
+    text: str = next((inner[name] for name in TEXTS if isinstance(inner.get(name), str) and inner[name]), "")
+    return cipher.read(text).content if kind == "thought" else text
+
+
+def _block_author(ctx: Context, id: str) -> str | None:
+    """Who wrote it first: of what a person only approved, whoever proposed it."""
+    versions = blocks.history(ctx, id)
+    if not versions:
+        return None
+    first = versions[0]
+    proposal = blocks.find(ctx, first.cause) if first.cause and PROPOSAL.fullmatch(first.cause) else None
+    return (proposer(ctx, proposal) if proposal is not None else None) or first.agent
 
 
 TEXTS = ("text", "content", "body", "thought", "description", "summary")
@@ -221,8 +270,15 @@ def _title(opened: Opened, inner: dict[str, Any], named: Named) -> str:
     if opened["kind"] == "conflict":
         conflict = opened["conflict"]
         return f"{conflict['key']}: changed on {conflict['from']} and on {conflict['into']}"
-    own = inner.get("title") if isinstance(inner.get("title"), str) else None
+    own = inner.get("title") if isinstance(inner.get("title"), str) and opened["kind"] != "plan" else None
     return own or (named.title if named.title != named.id else str(opened.get("summary") or named.id))
+
+
+def _status(opened: Opened, inner: dict[str, Any], named: Named) -> Any:
+    """Of work the one that follows from its steps; elsewhere what the store keeps."""
+    if opened["kind"] in ("plan", "task"):
+        return named.status
+    return opened.get("status") or _first(inner, "status", "grade") or named.status
 
 
 def _moment(stamp: Any) -> int | None:
@@ -253,8 +309,31 @@ def _step_rows(ctx: Context, steps: list[Step]) -> list[dict[str, Any]]:
     return [one for one in said if one["notes"] or one["held_by"]]
 
 
-def _versions(opened: Opened) -> list[dict[str, Any]]:
-    return opened["history"] if isinstance(opened.get("history"), list) else []
+def _versions(ctx: Context, opened: Opened) -> list[dict[str, Any]]:
+    """What a block said, the newest first. The newest says how its write is undone, the others their own words."""
+    rows = opened["history"] if isinstance(opened.get("history"), list) else []
+    if not rows or opened["kind"] != "block":
+        return rows
+    seqs = [row["seq"] for row in rows]
+    texts = {version.seq: version for version in blocks.history(ctx, str(opened.get("id") or opened.get("ref")))}
+    undo = next((write for write in open_writes(ctx, seqs[0]) if write.has_seq(seqs[0])), None)
+    newest = {**rows[0], "undo": f"evt_{undo.event:016d}" if undo is not None else None}
+    return [newest, *({**row, "said": _words_of(texts.get(row["seq"]))} for row in rows[1:])]
+
+
+def _words_of(version: Any) -> dict[str, str] | None:
+    if version is None:
+        return None
+    return {"statement": version.headline, "why": version.get("Rationale") or ""}
+
+
+def _with_undo(ctx: Context, id: str, rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The history of a record, each entry with the event by which its write is undone, where that is possible."""
+    if not rows:
+        return rows
+    known = undo_events(ctx, events_about(ctx.tx, ctx.workspace, id, limit))
+    undo = {(type, rfc3339(ts_ms)): event for (type, ts_ms), event in known.items()}
+    return [{**row, "undo": undo.get((row["event"], row["ts"]))} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -296,7 +375,7 @@ def _sources(ctx: Context, id: str, opened: Opened | None, links: Links) -> Iter
 def _block_sources(ctx: Context, id: str) -> Iterator[str]:
     versions = blocks.history(ctx, id)
     first = next((version for version in versions if version.cause and version.cause != id), None)
-    if first is not None and first.cause:
+    if first is not None and first.cause and not first.cause.startswith(BOOKS):
         yield first.cause
     if versions:
         signal = versions[-1].get("Signal")

@@ -2,179 +2,109 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import permutations
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from clew.ids import ANCHOR
 from clew.index.item_reads import newest_items
+from clew.kinds.catalogue import durable_kinds
+from clew.kinds.state import OVER, State, Suspicion, Verdict
+from clew.kinds.statuses import OPEN, REJECTED, STAGED, SUPERSEDED, meaning, words_for
 from clew.ledger.thought_reads import open_hypotheses, rejected_thoughts
-from clew.memory import blocks
+from clew.memory import block_lists, blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
 from clew.memory.governance.patches import read as read_ops
 from clew.memory.guards.approval import unapproved as without_approval
-from clew.memory.kinds import KINDS
 from clew.reasoning.branches import own_branch
 from clew.reasoning.graph import Node, nodes
-from clew.reasoning.premises import FALLEN, suspects
+from clew.reasoning.premises import Suspect, has_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.reasoning.visibility import is_draft
-from clew.recall.search import Request, Search
 from clew.records.brief import BriefLine
-from clew.records.links import links_of, replaced_by_any, retracted_among
+from clew.records.links import replaced_by_any, retracted_among
+from clew.records.topic import Topic
+from clew.records.verdicts import verdicts
 from clew.registry.context import Context
 from clew.registry.record import successions
+from clew.registry.vocabulary import OPEN as OPEN_KINDS
+from clew.store.database import Row
 from clew.tasks.plans import Work
-from clew.tasks.views.standing import Standing
 
-RULES = ("rule", "preference")
-DECISIONS = ("decision", "rejected")
-KNOWN = ("lesson", "fact")
-ENDED = frozenset({"superseded", "revoked", "retracted", "rejected", "disproved", "expired", "rolled_back", "archived"})
-MOST_READ = 300
+HEADINGS: dict[str, str] = {kind.name: kind.section for kind in durable_kinds() if kind.section}
+"""Under which heading each kind that holds until it is withdrawn is shown."""
+LEAST_READ, MOST_READ = 60, 300
+"""Newest records of a kind that are read; what is linked with the task or recalled by its words is read however old."""
+SHORTEST_LINE = 64
+"""Characters that the line of a record takes at least: in less room than that for each, reading more shows no more."""
 MOST_REJECTED = 10
+MOST_WAITING = 200
 MOST_THOUGHTS = 5
-"""Newest records of a kind that are read; what the task's words recall is read however old it is."""
-RECALLED = 30
-MOST_QUERY = 600
-LINKED, SAME_FILE, SAME_AREA, BY_RECALL, BY_WORDS = 8.0, 4.0, 3.0, 3.0, 0.5
-"""A link was made on purpose and says most; a shared word says little. Two words at least, at most four count."""
-OWN, OF_PLAN = 6.0, 2.0
-"""Cards that were written for the task, or for its plan."""
+MOST_OPEN = 60
 NEW, MOST_NEW = 2.0, 5
 """The records that were written last, as far as they have to do with the task."""
+OWN, OF_PLAN = 6.0, 2.0
+"""Cards that were written for the task, or for its plan."""
 ANY = 1.0
 """Where there is no task, no record has less to do with it than another."""
-_PATH = re.compile(r"[\w.-]*[\w-]/[\w./-]*\w|\b[\w-]+\.[a-z]\w{0,4}\b")
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_COMMON_WORDS = """
-about after also been before both does done each every from have into just like more most must never none only other
-over same shall should some such than that their them then there these they this those uses used using very want were
-what when where which while will with without would your test tests step task plan file files code make made keep kept
-read write
-"""
-_COMMON = frozenset(_COMMON_WORDS.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What a task is about. Without a task it is empty, and records rank by their age alone."""
-
-    ids: frozenset[str] = frozenset()
-    linked: frozenset[str] = frozenset()
-    files: frozenset[str] = frozenset()
-    areas: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-    recalled: dict[str, float] = field(default_factory=dict)
-
-    def rank(self, id: str, text: str) -> float:
-        """How much a record has to do with the task; 0 for nothing."""
-        # A record whose text names the task is as good as linked with it.
-        score = LINKED if id in self.linked or any(_names(text, own) for own in self.ids) else 0.0
-        score += SAME_FILE if any(_names(text, file) for file in self.files) else 0.0
-        score += SAME_AREA if any(_names(text, area) for area in self.areas) else 0.0
-        score += BY_RECALL * self.recalled.get(id, 0.0)
-        # One shared word is chance; from four on, more words say nothing new.
-        shared = len(self.words & words_of(text))
-        return score + (BY_WORDS * min(shared, 4) if shared > 1 else 0.0)
-
-
-def _names(text: str, name: str) -> bool:
-    # Not within a longer name: `a.py` is not in `data.py`, and TASK-1 is not in TASK-10.
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Words that say what a text is about, without common endings."""
-    found = (word.lower() for word in _WORD.findall(text))
-    return frozenset(_stem(word) for word in found if word not in _COMMON)
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
-
-
-def recall_of(ctx: Context, work: Work | None, texts: Sequence[str]) -> dict[str, float]:
-    """What the task's own words recall: record -> nearness from 1 down. Opens transactions of its own."""
-    query = " ".join(texts)[:MOST_QUERY].strip()
-    if work is None or not query:
-        return {}
-    # By words alone: the answer is the same on every machine, and coming back does not wait for a model to load.
-    request = Request(query, RECALLED, sources=("block", "card"), words_only=True)
-    found = Search(ctx, request).run()["results"]
-    return {hit["_id"]: 1.0 - place / RECALLED for place, hit in enumerate(found)}
-
-
-def topic_of(ctx: Context, standing: Standing, recalled: dict[str, float]) -> Topic:
-    work, steps = standing.work, standing.subject.steps
-    texts = [work.title, work.description or "", *(text for step in steps for text in (step.title, *step.tests))]
-    criteria = [line for step in steps for line in step.success_criteria]
-    covered = {path for proof in standing.proofs.values() if proof.receipt for path in proof.receipt.files or {}}
-    files = covered | {path for text in [*texts, *criteria] for path in _PATH.findall(text)}
-    own = nodes(ctx, standing.subject.scope.branch, standing.subject.scope.graph, limit=MOST_READ).nodes
-    areas = {tag for card in own for tag in card.tags if ANCHOR.fullmatch(tag)} | set(work.tags)
-    ids = {work.id, *(step.id for step in steps)}
-    linked: set[str] = set()
-    # Bounded, because each costs a few queries; the links that count are those of the task and of its first steps.
-    for id in (work.id, *(step.id for step in steps[:8])):
-        links = links_of(ctx, id)
-        linked |= {link.start for link in links.incoming} | {link.end for link in links.outgoing}
-    words = words_of(" ".join([*texts, *criteria]))
-    return Topic(frozenset(ids), frozenset(linked), frozenset(files), frozenset(areas), words, recalled)
+def most_read(max_chars: int) -> int:
+    """How many records of a kind are worth reading for a text of this length."""
+    return min(MOST_READ, max(LEAST_READ, max_chars // SHORTEST_LINE))
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
     """Records in force, those that matter most first."""
 
-    rules: tuple[BriefLine, ...]
-    decisions: tuple[BriefLine, ...]
-    known: tuple[BriefLine, ...]
+    view: dict[str, tuple[BriefLine, ...]]
+    """By the heading under which they are shown: what binds, what was decided, what is known."""
     open: tuple[BriefLine, ...]
     doubts: tuple[BriefLine, ...]
     unread: dict[str, int]
+    """How many of each heading were not read."""
     unapproved: tuple[str, ...]
     """Those whose check waits for a person."""
     staged: tuple[Block, ...]
-    """Proposals that wait for a person."""
+    """Proposals that wait for a person, the oldest first."""
+    waiting: int
+    """How many do; more than `staged` has where there are too many to read."""
     proposed: dict[str, str]
     """Of each of them what it would do, where that is known: `to replace D-3`."""
     thoughts: tuple[BriefLine, ...]
     """Hypotheses that were only thought, and that nothing has settled since."""
 
 
-def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
-    clashes = open_entries(ctx)
-    against: dict[str, str] = {}
-    for _, sides in clashes:
-        for one, other in permutations(sides, 2):
-            against[one] = other
-    staged = blocks.current(ctx, prefix="P", status="staged")
+def records_of(ctx: Context, work: Work | None, topic: Topic, most: int) -> Records:
+    """At most `most` of each kind besides those that the topic names."""
+    staged = block_lists.oldest(ctx, "P", (STAGED,), MOST_WAITING)
+    waiting = len(staged) if len(staged) < MOST_WAITING else blocks.count(ctx, "P", [STAGED])
     pending = _pending(staged)
-    standing, unread, unapproved = _standing(ctx, topic, against, pending)
+    view, unread, unapproved = _durable(ctx, topic, pending, most)
     if work is None:
-        standing = [_at_least(entry, ANY) for entry in standing]
-    cards = _cards(ctx, work, topic)
-    # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
-    rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
-    decisions = [entry for entry in [*standing, *cards, *_rejected(ctx, topic)] if entry.kind in DECISIONS]
+        view = [_at_least(entry, ANY) for entry in view]
+    cards = _cards(ctx, work, topic, most)
     return Records(
-        _ranked(rules),
-        _ranked(decisions),
-        _ranked(entry for entry in standing if entry.kind in KNOWN),
-        _ranked(entry for entry in cards if entry.kind in ("question", "hypothesis")),
-        tuple(_clash(entry, list(sides)) for entry, sides in clashes),
+        _under_headings([*view, *cards, *_rejected(ctx, topic)]),
+        _ranked(entry for entry in cards if entry.kind in OPEN_KINDS),
+        _disputes(ctx, {entry.id for entry in view}),
         unread,
         unapproved,
         tuple(staged),
+        waiting,
         {change.proposal: change.words(id) for id, change in pending.items()},
         _ranked(_thoughts(ctx, topic)),
     )
+
+
+def _under_headings(entries: Iterable[BriefLine]) -> dict[str, tuple[BriefLine, ...]]:
+    found: dict[str, list[BriefLine]] = {heading: [] for heading in HEADINGS.values()}
+    for entry in entries:
+        if entry.kind in HEADINGS:
+            heading = HEADINGS[entry.kind]
+            # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
+            found[heading].append(_at_least(entry, 1.0) if heading == "rules" else entry)
+    return {heading: _ranked(lines) for heading, lines in found.items()}
 
 
 def _ranked(entries: Iterable[BriefLine]) -> tuple[BriefLine, ...]:
@@ -186,35 +116,38 @@ def _at_least(entry: BriefLine, rank: float) -> BriefLine:
     return replace(entry, rank=max(entry.rank, rank))
 
 
-def _clash(entry: Block, sides: list[str]) -> BriefLine:
-    return BriefLine(
-        "contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="CONTRADICTED"
+def _disputes(ctx: Context, shown: set[str]) -> tuple[BriefLine, ...]:
+    """Contradictions of which a side has no line of its own; the others are labels of both sides."""
+    apart = [(entry, list(sides)) for entry, sides in open_entries(ctx, MOST_WAITING) if not shown.issuperset(sides)]
+    return tuple(
+        BriefLine("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="disputed")
+        for entry, sides in apart
     )
 
 
-def _standing(
-    ctx: Context, topic: Topic, against: dict[str, str], pending: dict[str, PendingChange]
+def _durable(
+    ctx: Context, topic: Topic, pending: dict[str, PendingChange], most: int
 ) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
     """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
-    kinds = {kind.prefix: kind.name for kind in KINDS.values() if kind.name in (*RULES, *DECISIONS, *KNOWN)}
-    for prefix, read in blocks.newest(ctx, list(kinds), MOST_READ, topic.recalled).items():
-        live = [block for block in read if (block.status or "").lower() not in ENDED]
+    kinds = {kind.prefix: kind for kind in durable_kinds() if kind.section}
+    for prefix, read in blocks.newest(ctx, list(kinds), most, topic.named).items():
+        live = [block for block in read if not block.kind.state(block.status).is_over]
         # Only then can there be more than was read; counting costs two queries for each kind.
-        if len(read) >= MOST_READ:
-            in_force = blocks.count(ctx, prefix) - blocks.count(ctx, prefix, ENDED)
-            unread[kinds[prefix]] = in_force - len(live)
+        if len(read) >= most:
+            in_force = blocks.count(ctx, prefix) - blocks.count(ctx, prefix, words_for(*OVER))
+            heading = kinds[prefix].section
+            unread[heading] = unread.get(heading, 0) + in_force - len(live)
         found += live
     ids = [block.id for block in found]
     newest = {block.id for block in sorted(found, key=lambda block: -block.seq)[:MOST_NEW]}
-    gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
+    gone, assessed = retracted_among(ctx, ids), verdicts(ctx, ids)
     replaced = _succeeded(ctx, ids, pending)
     entries = []
     for block in sorted(found, key=lambda block: -block.seq):
         if block.id not in gone:
-            alarm = f"CONTRADICTED by {against[block.id]}" if block.id in against else ""
-            alarm = alarm or (f"STALE: review was due {overdue[block.id]}" if block.id in overdue else "")
+            alarm = ", ".join(assessed[block.id].doubts) if block.id in assessed else ""
             rank = topic.rank(block.id, block.text)
             # Of two that say as much about the task, the newer one is less likely to be known.
             rank += NEW if rank and block.id in newest else 0.0
@@ -257,8 +190,8 @@ def _pending(staged: Iterable[Block]) -> dict[str, PendingChange]:
     for proposal in staged:
         for op in read_ops(proposal.fields.get("Ops")):
             if op.target and op.op == "replace_block":
-                found[op.target] = PendingChange(proposal.id, "superseded", op.value)
-            elif op.target and op.op == "set_status" and (op.status or "") in ENDED:
+                found[op.target] = PendingChange(proposal.id, SUPERSEDED, op.value)
+            elif op.target and op.op == "set_status" and meaning(op.status) in OVER:
                 found[op.target] = PendingChange(proposal.id, op.status or "")
     return found
 
@@ -282,8 +215,8 @@ def _with_pending(entries: list[BriefLine], pending: dict[str, PendingChange]) -
     return [entry for entry in told.values() if entry.id not in folded]
 
 
-def _heading(entry: BriefLine) -> tuple[str, ...]:
-    return next(kinds for kinds in (RULES, DECISIONS, KNOWN) if entry.kind in kinds)
+def _heading(entry: BriefLine) -> str:
+    return HEADINGS[entry.kind]
 
 
 def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefLine:
@@ -295,14 +228,15 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefL
         says, why = f"{says}: {why}", ""  # what was given up is proposed again unless the reason is seen
     if replaced:
         says = f"{says} ({replaced})"
-    named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
-    unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
+    state = block.kind.state(block.status)
+    unsettled = "" if state is State.IN_FORCE else state.value
+    named = kind if block.kind.label is None else block.kind.label
     label = ", ".join(part for part in (named, unsettled) if part)
-    waits = block.status == "proposed"
+    waits = state is State.PROPOSED
     return BriefLine(kind, block.id, says, label, rank, alarm, why, block.get("Title"), proposed=waits)
 
 
-def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:
+def _cards(ctx: Context, work: Work | None, topic: Topic, most: int) -> list[BriefLine]:
     """Decisions, open questions and open hypotheses: of the task, of its plan, and of the caller's own branch."""
     places: list[tuple[Scope, float]] = []
     if work is not None:
@@ -311,10 +245,15 @@ def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:
     places.append((Scope(own_branch(ctx)), 0.0))
     entries: dict[str, BriefLine] = {}
     for scope, bonus in places:
-        for card, alarm in _in_force(ctx, scope):
+        for card, alarm in _in_force(ctx, scope, most):
             says = " ".join([card.title or "", card.text or "", *card.tags])
             # The first place counts: a card of the task is also seen on the branches below it, with a smaller bonus.
             entries.setdefault(card.id, _card_entry(card, bonus + topic.rank(card.id, says), alarm))
+    for row in _open_anywhere(ctx, most, entries):
+        says = " ".join([row["title"] or "", row["body"] or "", *(row["tags"] or "").split("\n")])
+        rank = topic.rank(row["ref"], says) if work is not None else ANY
+        words = row["title"] or row["body"] or ""
+        entries[row["ref"]] = BriefLine(row["kind"], row["ref"], words, _open_label(row["kind"]), rank)
     return list(entries.values())
 
 
@@ -333,15 +272,13 @@ def _thoughts(ctx: Context, topic: Topic) -> list[BriefLine]:
 
 def note_cards(ctx: Context, scope: Scope, most: int) -> list[Node]:
     """Notes that somebody kept as records of a task, newest first."""
-    return _standing_cards(ctx, scope, ("note",), most)
+    return _durable_cards(ctx, scope, ("note",), most)
 
 
-def _standing_cards(ctx: Context, scope: Scope, types: tuple[str, ...], most: int) -> list[Node]:
+def _durable_cards(ctx: Context, scope: Scope, types: tuple[str, ...], most: int) -> list[Node]:
     """Cards that were not taken back and did not fall, newest first."""
     live = [
-        card
-        for card in nodes(ctx, scope.branch, scope.graph, types=types, limit=most).nodes
-        if card.status not in FALLEN
+        card for card in nodes(ctx, scope.branch, scope.graph, types=types, limit=most).nodes if not has_fallen(card)
     ]
     gone = retracted_among(ctx, [card.id for card in live])
     return [card for card in live if card.id not in gone]
@@ -353,31 +290,36 @@ def step_of(card: Node) -> str | None:
     return placed.get("step_id") if isinstance(placed, dict) else None
 
 
-def open_cards(ctx: Context, most: int) -> tuple[BriefLine, ...]:
-    """What is open anywhere in the workspace, of whatever task, newest first."""
-    rows = newest_items(ctx.tx, ctx.workspace, "card", ("question", "hypothesis"), "open", most)
-    gone = retracted_among(ctx, [row["ref"] for row in rows])
-    return tuple(
-        BriefLine(row["kind"], row["ref"], row["title"] or row["body"] or "", _open_label(row["kind"]), 1.0)
-        for row in rows
-        if row["ref"] not in gone
-    )
+def _open_anywhere(ctx: Context, most: int, known: Mapping[str, BriefLine]) -> list[Row]:
+    """What is open anywhere else in the workspace, newest first: it may block this task too."""
+    rows = newest_items(ctx.tx, ctx.workspace, "card", OPEN_KINDS, OPEN, min(most, MOST_OPEN))
+    others = [row for row in rows if row["ref"] not in known]
+    gone = retracted_among(ctx, [row["ref"] for row in others])
+    return [row for row in others if row["ref"] not in gone]
 
 
 def _open_label(kind: str) -> str:
     return "hypothesis" if kind == "hypothesis" else ""
 
 
-def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
-    live = _standing_cards(ctx, scope, ("decision", "question", "hypothesis"), MOST_READ)
+def _in_force(ctx: Context, scope: Scope, most: int) -> list[tuple[Node, str]]:
+    live = _durable_cards(ctx, scope, ("decision", *OPEN_KINDS), most)
     # An answered question says nothing to somebody who comes back; what was decided does, whatever its status.
-    live = [card for card in live if card.type == "decision" or card.status == "open"]
+    live = [card for card in live if card.type == "decision" or card.status == OPEN]
     doubts = suspects(ctx, scope, [card.id for card in live])
-    return [(card, f"SUSPECT: {doubts[card.id].because}" if card.id in doubts else "") for card in live]
+    assessed = verdicts(ctx, [card.id for card in live])
+    return [(card, _card_alarm(assessed.get(card.id), doubts.get(card.id))) for card in live]
+
+
+def _card_alarm(verdict: Verdict | None, doubt: Suspect | None) -> str:
+    """What speaks against a card: what it rests on across the stores, or on the branch that is looked at."""
+    if verdict is not None and verdict.doubts:
+        return ", ".join(verdict.doubts)
+    return Suspicion(doubt.path[-1], doubt.because.rpartition(" ")[2]).label if doubt is not None else ""
 
 
 def _card_entry(card: Node, rank: float, alarm: str) -> BriefLine:
-    rejected = card.type == "decision" and card.status == "rejected"
+    rejected = card.type == "decision" and card.status == REJECTED
     kind = "rejected" if rejected else card.type
     label = "REJECTED" if rejected else _open_label(kind)
     label = ", ".join(part for part in (label, "draft" if is_draft(card.tags) else "") if part)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clew.canonical import Json
-from clew.errors import invalid, shorten
+from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import ANCHOR, CARD
-from clew.memory.files.governed_write import governed
+from clew.kinds import statuses
+from clew.memory.durable_records import Kept, Record, keep_within, read_ahead
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.guards.check import Check, read_check
-from clew.memory.standing_records import Kept, Kind, Record, keep_within, read_ahead
 from clew.reasoning.branches import own_branch
 from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card
@@ -23,16 +24,17 @@ from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
 from clew.recall.models import is_loaded
 from clew.recall.search import Request, Search
 from clew.records.doubts import keep_beside
+from clew.records.focus import open_focus, step_name
 from clew.records.links import add_link, kind_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
-from clew.records.relevance import words_of
 from clew.records.retract import retract_within, retraction, writing_about
+from clew.records.review_date import review_date
 from clew.records.think import ThinkInput, think
-from clew.records.work import step_name
-from clew.registry.callers import own_focus
+from clew.records.topic import words_of
+from clew.records.verdicts import verdict_of
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Names, Text, Title, operation
-from clew.registry.vocabulary import STANDING, THOUGHT, read_kind
+from clew.registry.operation import Input, Name, Names, Text, Title, View, operation
+from clew.registry.vocabulary import DURABLE, THOUGHT, read_kind
 from clew.surroundings import clew_command
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
@@ -57,6 +59,7 @@ class Remember(Input):
         "tags": "about",
         "supersedes": "replaces",
         "depends_on": "rests_on",
+        **dict.fromkeys(("expires", "expires_at", "valid_until", "review_at"), "review_by"),
     }
 
     text: Annotated[Text, Field(min_length=1, description="What to keep, in a sentence or two.")]
@@ -66,24 +69,22 @@ class Remember(Input):
             description="rule, preference, decision, rejected, fact, lesson, question, hypothesis, test, evidence, note"
         ),
     ] = "note"
-    why: Annotated[Text | None, Field(description="The reason; for a decision or rejection above all.")] = None
+    why: Annotated[Text | None, Field(description="The reason.")] = None
     title: Annotated[Title | None, Field(description="A short name.")] = None
     replaces: Annotated[
-        Names, Field(description="Ids of the records that this takes the place of, or of the question it answers.")
+        Names, Field(description="Ids of records that this replaces, or of the question it answers.")
     ] = []
-    beside: Annotated[
-        Names, Field(description="Ids of your records that it seems to contradict, and does not: both hold.")
-    ] = []
+    beside: Annotated[Names, Field(description="Ids that it seems to contradict, but both hold.")] = []
     about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
     task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
     rests_on: Annotated[Names, Field(description="Ids of records that it falls with.")] = []
-    review_by: Annotated[Name | None, Field(description="A date by which to look at it again.")] = None
+    review_by: Annotated[Name | None, Field(description="When to look again: a date, next friday.")] = None
     guard: Annotated[
         dict[str, Any] | None,
         Field(
             description="Checks edits or commands once the user approved it: {paths: ['*.sql'], commands:"
-            " ['git push *'], must: [text that has to be in it], must_not: [text], action: inform|ask|deny, message}."
+            " ['git push *'], must: [text], must_not: [text], action: inform|ask|deny, message}."
         ),
     ] = None
 
@@ -109,30 +110,40 @@ _TOLD = {"contradicts": "contradicts", "may_contradict": "may contradict", "repe
 
 
 def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    record = f"{result['id']} {result['kind']}"
     if result.get("settled"):
         others = ", ".join(result["settled"])
-        return [f"{result['id']} {result['kind']} says this already: that it holds beside {others} is kept now"]
+        return [f"{record} says this already: that it holds beside {others} is kept now"]
     if not result["written"]:
-        return [f"{result['id']} {result['kind']} says this already: nothing new was kept"]
-    if result["state"] == "kept":
-        lines = [f"{result['id']} {result['kind']} kept, findable now"]
-    else:
-        run = f" ({clew_command('approve ' + result['proposal'])})" if result.get("proposal") else ""
-        lines = [f"{result['id']} {result['kind']} proposed: waits for a person{run}, findable as proposed"]
+        return [f"{record} says this already: nothing new was kept"]
+    lines = [f"{record} {_became(result)}"]
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
+    lines += _near_lines(result)
+    if result.get("replaced"):
+        lines.append(f"replaces {result['replaced']}")
+    if result.get("guard"):
+        lines.append(f"its check waits for the user: {clew_command('guards approve ' + result['id'])}")
+    return lines
+
+
+def _became(result: dict[str, Any]) -> str:
+    if result["state"] == "kept":
+        return "kept, findable now"
+    run = f" ({clew_command('approve ' + result['proposal'])})" if result.get("proposal") else ""
+    return f"proposed: waits for a person{run}, findable as proposed"
+
+
+def _near_lines(result: dict[str, Any]) -> list[str]:
+    """What it contradicts and repeats, what the author can do about that, and what is about the same."""
+    lines = []
     for name, word in _TOLD.items():
         # Beside one that is sure, those that only may be would hide it.
         told = [] if name == "may_contradict" and result["contradicts"] else result.get(name, [])
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in told[:SHOWN]]
     if result["state"] == "proposed" and result["contradicts"]:
         lines.append(_ways_on(result, [item["id"] for item in result["contradicts"][:SHOWN]]))
-    lines += [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]
-    if result.get("replaced"):
-        lines.append(f"replaces {result['replaced']}")
-    if result.get("guard"):
-        lines.append(f"its check waits for the user: {clew_command('guards approve ' + result['id'])}")
-    return lines
+    return lines + [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]
 
 
 def _ways_on(result: dict[str, Any], against: list[str]) -> str:
@@ -147,28 +158,51 @@ def _ways_on(result: dict[str, Any], against: list[str]) -> str:
     "remember",
     writes=True,
     mode="own",
-    portal=True,
-    lines=remember_lines,
     example={"text": "The file named last wins.", "kind": "decision", "why": "It is what users of shells expect."},
+    view=View(in_lines=True, lines=remember_lines),
 )
 def remember(ctx: Context, args: Remember) -> dict[str, Any]:
-    """Keep a rule, preference, decision, rejected alternative, fact, lesson, question or result for later sessions.
+    """Keep a rule, preference, decision, fact, lesson, question or result for later sessions.
 
     recall finds it at once. The answer says what it contradicts and what it nearly repeats.
     """
+    text = _checked_text(args)
+    kind = read_kind(args.kind, text, args.model_dump(exclude_unset=True, by_alias=True))
+    args = _with_review_date(ctx, args)
+    if kind == THOUGHT:
+        return _thought(ctx, args)
+    if kind not in DURABLE:
+        return _answer(args, _card(ctx, args, kind, text), [])
+    # Before the write and outside of its transaction: looking for neighbours must not hold up other writers.
+    near = _neighbours(ctx, text)
+    noted = _durable(ctx, args, kind, text, near)
+    return _answer(args, noted, _related(near, noted, args, text) if noted.written else [])
+
+
+def _checked_text(args: Remember) -> str:
     # Lines that the author broke stay. Blanks within a single line are folded, so that the same statement is the same
     # text.
     text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
     for field, value in (("text", text), ("why", args.why), ("title", args.title)):
         if value is not None and not value.strip():
             raise invalid(field, "is empty", "Say it in your own words.")
-    kind = read_kind(args.kind, text)
-    if kind == THOUGHT:
-        return _thought(ctx, args)
-    # Before the write and outside of its transaction: looking for neighbours must not hold up other writers.
-    near = _neighbours(ctx, text) if kind in STANDING else []
-    noted = _standing(ctx, args, kind, text, near) if kind in STANDING else _card(ctx, args, kind, text)
-    related = _related(near, noted, args, text) if noted.written else []
+    return text
+
+
+def _with_review_date(ctx: Context, args: Remember) -> Remember:
+    if args.review_by is None:
+        return args
+    without = args.model_dump(exclude_unset=True, by_alias=True, exclude={"review_by"})
+    return args.model_copy(update={"review_by": review_date(args.review_by, ctx.clock(), without)})
+
+
+def _answer(args: Remember, noted: Noted, related: list[dict[str, str]]) -> dict[str, Any]:
+    optional = {
+        "beside": args.beside,
+        "settled": list(noted.settled),
+        "guard": "waits" if args.guard is not None else None,
+        "may_contradict": _texts(noted.may_contradict),
+    }
     return {
         "id": noted.id,
         "kind": noted.kind,
@@ -176,64 +210,88 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "written": noted.written,
         "reason": noted.reason or None,
         "proposal": noted.proposal,
-        "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
-        **_may(noted),
-        "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
+        "contradicts": _texts(noted.contradicts),
+        "repeats": _texts(noted.repeats),
         "related": related,
         "replaces": args.replaces,
-        **({"beside": args.beside} if args.beside else {}),
-        **({"settled": list(noted.settled)} if noted.settled else {}),
         "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
-        **({"guard": "waits"} if args.guard is not None else {}),
+        **{name: value for name, value in optional.items() if value},
     }
 
 
-def _may(noted: Noted) -> dict[str, Any]:
-    """Doubtful ones have a key of their own, which is there when there are any."""
-    found = [{"id": id, "text": said} for id, said in noted.may_contradict]
-    return {"may_contradict": found} if found else {}
+def _texts(records: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"id": id, "text": text} for id, text in records]
 
 
-def _standing(ctx: Context, args: Remember, kind: str, text: str, near: Sequence[Json]) -> Noted:
+def _durable(ctx: Context, args: Remember, kind: str, text: str, near: Sequence[Json]) -> Noted:
     """What holds until it is replaced is a block of the governed memory."""
     check = _check(args, kind)
-    blocks = tuple(hit["_id"] for hit in near if hit["status"] == "active")
-    read_ahead(ctx, kind, text, blocks)
-    with governed(ctx) as bound:
-        task, step = _place(bound, args)
-        rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
-        replaces = [existing(bound, id, "replaces") for id in args.replaces]
-        # A block names the blocks that it takes the place of; a question, card or thought is taken back beside it.
-        replaced = tuple(id for id in replaces if kind_of(bound, id) == "block")
-        record = Record(
-            cast(Kind, kind),
-            text,
-            args.why or "",
-            args.title or "",
-            replaced,
-            tuple(args.about),
-            rests_on,
-            args.review_by,
-            task,
-            step.path if step is not None else None,
-            check,
-            tuple(_block(bound, id) for id in args.beside),
-            blocks,
-        )
-        kept = keep_within(bound, record)
-        for id in rests_on if kept.written else ():
-            add_link(bound, kept.id, "rests_on", id)
-        if task is not None and kept.written:
-            add_link(bound, kept.id, "about", task)
+    blocks = tuple(hit["_id"] for hit in near if hit["status"] == statuses.ACTIVE)
+    odds = read_ahead(ctx, kind, text, blocks)
+    with governed_transaction(ctx) as bound:
+        record, others = _record(bound, args, kind, text)
+        record = replace(record, check=check, near=blocks)
+        kept = keep_within(bound, record, odds)
+        if kept.written:
+            _link(bound, kept.id, record)
         # What only waits for a person has replaced nothing yet; then approval does it.
-        for id in replaces if kept.state == "kept" else ():
-            if id not in replaced:
-                _take_back(bound, args, id, kept.id)
+        if kept.state == "kept":
+            _take_back(bound, args, others, kept.id)
         if kept.restates is not None:
             retract_within(bound, kept.restates, retraction(bound, kept.restates, "said again", kept.id))
-        known = kept.state == "kept" and not kept.written
-        settled = keep_beside(bound, kept.id, record.beside) if known else []
+        settled = [] if kept.written or kept.state != "kept" else keep_beside(bound, kept.id, record.beside)
     return replace(_noted(kept), settled=tuple(settled))
+
+
+def _record(ctx: Context, args: Remember, kind: str, text: str) -> tuple[Record, list[str]]:
+    """The record, and what it takes the place of beside blocks: a question, card or thought is withdrawn with it."""
+    task, step = _place(ctx, args)
+    rests_on = tuple(existing(ctx, id, "rests_on") for id in args.rests_on)
+    replaces = [_replaceable(ctx, args, id) for id in args.replaces]
+    of_blocks = tuple(id for id in replaces if kind_of(ctx, id) == "block")
+    record = Record(
+        kind,
+        text,
+        why=args.why or "",
+        title=args.title or "",
+        replaces=of_blocks,
+        about=tuple(args.about),
+        rests_on=rests_on,
+        review_by=args.review_by,
+        task=task,
+        step=step.path if step is not None else None,
+        beside=tuple(_block(ctx, id) for id in args.beside),
+    )
+    return record, [id for id in replaces if id not in of_blocks]
+
+
+def _link(ctx: Context, id: str, record: Record) -> None:
+    for premise in record.rests_on:
+        add_link(ctx, id, "rests_on", premise)
+    if record.task is not None:
+        add_link(ctx, id, "about", record.task)
+
+
+def _replaceable(ctx: Context, args: Remember, given: str) -> str:
+    """The id of a record that something can take the place of: it holds, waits, or is open."""
+    id = existing(ctx, given, "replaces")
+    verdict = verdict_of(ctx, id)
+    heir = verdict.replaced_by or verdict.settled_by
+    if heir is None and not verdict.state.is_over:
+        return id
+    others = [other for other in args.replaces if other != given]
+    named = args.model_dump(exclude_defaults=True, exclude={"workspace", "replaces"})
+    if heir is not None:
+        way = f"Replaces {heir}, which holds in its place."
+        others = list(dict.fromkeys([*others, heir]))
+    else:
+        way = f"Keeps the record without replacing {id}, which does not hold."
+    raise ClewError(
+        "CONFLICT",
+        f"replaces: {id} is {verdict.label} already",
+        way,
+        suggestions=[suggest("remember", way, "high", **named, **({"replaces": others} if others else {}))],
+    )
 
 
 def _block(ctx: Context, id: str) -> str:
@@ -244,9 +302,10 @@ def _block(ctx: Context, id: str) -> str:
     return found
 
 
-def _take_back(ctx: Context, args: Remember, old: str, by: str) -> None:
+def _take_back(ctx: Context, args: Remember, replaced: Iterable[str], by: str) -> None:
     """What the new record takes the place of falls in the same transaction: both happen, or neither."""
-    retract_within(ctx, old, retraction(ctx, old, shorten(args.why or args.text, 200), by))
+    for old in replaced:
+        retract_within(ctx, old, retraction(ctx, old, shorten(args.why or args.text, 200), by))
 
 
 def _check(args: Remember, kind: str) -> Check | None:
@@ -274,7 +333,7 @@ def _noted(kept: Kept) -> Noted:
 def _neighbours(ctx: Context, text: str) -> list[Json]:
     """Standing records about the same thing. By meaning only where the model is loaded: keeping something does not wait
     for that."""
-    request = Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=not is_loaded())
+    request = Request(text[:MOST_ASKED], ASKED, kinds=DURABLE, words_only=not is_loaded())
     found: list[Json] = Search(ctx, request).run()["results"]
     return found
 
@@ -284,7 +343,7 @@ def _related(near: Sequence[Json], noted: Noted, args: Remember, text: str) -> l
     clashing = (*noted.contradicts, *noted.may_contradict)
     told = {noted.id, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
     own = words_of(text)
-    live = [hit for hit in near if hit["_id"] not in told and hit["status"] in ("active", "proposed")]
+    live = [hit for hit in near if hit["_id"] not in told and hit["status"] in (statuses.ACTIVE, statuses.PROPOSED)]
     alike = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
     return [{"id": hit["_id"], "text": hit["excerpt"]} for hit in alike[:MOST_RELATED]]
 
@@ -296,7 +355,7 @@ def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:
 
 def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
     """The task and step that a record belongs to; the caller's own task where none is named."""
-    named = args.task.strip().upper() if args.task is not None else own_focus(ctx)
+    named = args.task.strip().upper() if args.task is not None else open_focus(ctx)
     if named is None:
         return None, None
     task = work_by_id(ctx, named)
@@ -325,8 +384,7 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         # In the same transaction, so that an id that does not exist leaves no half-linked card behind.
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
-        for id in args.replaces:
-            _take_back(bound, args, existing(bound, id, "replaces"), written.card_id)
+        _take_back(bound, args, (_replaceable(bound, args, id) for id in args.replaces), written.card_id)
     return Noted(written.card_id, kind, repeats=repeats)
 
 

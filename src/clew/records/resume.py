@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
 from clew.reasoning.documents import noted_by_path
-from clew.recall.figures import note_told
-from clew.records.brief import Brief, BriefLine, Section, brief_json, fit
-from clew.records.deeds import deeds_told
-from clew.records.relevance import Records, Topic, note_cards, open_cards, recall_of, records_of, step_of, topic_of
-from clew.records.work import current_work, only_task, proving
+from clew.recall.figures import count_shown
+from clew.records.activity import activity_lines
+from clew.records.brief import Brief, BriefLine, Section
+from clew.records.brief_fit import fit
+from clew.records.comments import questions_told
+from clew.records.focus import current_work, only_task, proving
+from clew.records.last_work import last_work, later_steps, other_tasks, steps_done
+from clew.records.relevance import Records, most_read, note_cards, records_of, step_of
+from clew.records.topic import Topic, recall_of, topic_of
 from clew.registry.callers import name_focus, own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.envelope import command, one_line
-from clew.registry.operation import Input, Name, operation
+from clew.registry.operation import Input, Name, View, operation
 from clew.registry.permission import other_workspaces
 from clew.store.events import events_after
 from clew.surroundings import clew_command
@@ -30,14 +35,14 @@ from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
 from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
 from clew.tasks.proofs import PROVEN, STALE, Proof, unproven_since
 from clew.tasks.steps import Step, first_open
-from clew.tasks.views.outlook import OVER, paths_told, progress
-from clew.tasks.views.standing import Extra, Standing, Wish, standing_of
+from clew.tasks.views.outlook import path_ranges, progress
+from clew.tasks.views.status_view import Extra, StatusView, Wish, status_view_of
 
-DEFAULT_CHARS = 2_000
+DEFAULT_CHARS = 4_000
+MOST_CHARS = 200_000
 MOST_TASKS = 30
 MOST_EVENTS = 300
 MOST_UNPROVEN = 5
-MOST_OPEN = 30
 MOST_OTHERS = 5
 ALARM = 90
 FEW_DONE = 5
@@ -49,7 +54,8 @@ class Resume(Input):
     synonyms: ClassVar[dict[str, str]] = {"target": "task", "id": "task", "task_id": "task", "plan": "task"}
 
     task: Annotated[Name | None, Field(description="TASK- or PLAN- id, then yours; default: what you work on.")] = None
-    max_chars: Annotated[int, Field(ge=0, le=200_000, description="Most characters of the answer.")] = DEFAULT_CHARS
+    max_chars: Annotated[int, Field(ge=0, le=MOST_CHARS, description="Most characters of the answer.")] = DEFAULT_CHARS
+    all: Annotated[bool, Field(description="Every record in force.")] = False
 
 
 def resume_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -57,12 +63,12 @@ def resume_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return text.splitlines()
 
 
-@operation("resume", mode="own", portal=True, lines=resume_lines)
+@operation("resume", mode="own", view=View(in_lines=True, lines=resume_lines))
 def resume(ctx: Context, args: Resume) -> dict[str, Any]:
     """Show where the work stands: next step, rules, decisions, what is open, unproven or waits. Reads only."""
     _take_up(ctx, args.task)
-    told = where_it_stands(ctx, args)
-    note_told(ctx, "resume", len(told["text"]))
+    told = current_status(ctx, args)
+    count_shown(ctx, "resume", len(told["text"]))
     return told
 
 
@@ -72,13 +78,14 @@ def _take_up(ctx: Context, named: str | None) -> None:
         return
     with ctx.reading() as reading:
         work = work_by_id(reading, named.strip().upper())
-    if work.is_task and work.status not in OVER:
+    if work.is_task and work.is_open:
         name_focus(ctx, work.id)
 
 
-def where_it_stands(ctx: Context, args: Resume) -> dict[str, Any]:
+def current_status(ctx: Context, args: Resume) -> dict[str, Any]:
     """What resume answers, for whoever tells it in another way and counts that itself."""
     sync(ctx)
+    limit = MOST_CHARS if args.all else args.max_chars
     with ctx.reading() as reading:
         work = _work(reading, args.task)
         texts = _texts(reading, work)
@@ -87,11 +94,15 @@ def where_it_stands(ctx: Context, args: Resume) -> dict[str, Any]:
     with ctx.reading() as reading:
         # Read again, because somebody may have closed or renamed the task while the search ran.
         work = _work(reading, args.task)
-        brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
-        cut = fit(brief, args.max_chars)
+        most = most_read(limit)
+        if work is not None and work.is_task:
+            brief = _of_task(reading, work, recalled, most)
+        else:
+            brief = _of_plans(reading, work, recalled, most)
+        cut = fit(brief, limit)
         if cut.room is not None:
             ctx.suggest(suggest("resume", "Shows what was left out.", "medium", **brief.again, max_chars=cut.room))
-        return {"task": work.id if work else None, **brief_json(cut)}
+        return {"task": work.id if work else None, **cut.to_json()}
 
 
 def _work(ctx: Context, named: str | None) -> Work | None:
@@ -113,32 +124,32 @@ def _texts(ctx: Context, work: Work | None) -> list[str]:
     return [work.title, *near, work.description or ""]
 
 
-def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
-    standing = standing_of(ctx, task, Wish(Extra.DELEGATED | Extra.PROOFS))
-    records = records_of(ctx, task, topic_of(ctx, standing, recalled))
-    steps, proofs = standing.subject.steps, standing.proofs
+def _of_task(ctx: Context, task: Work, recalled: dict[str, float], most: int) -> Brief:
+    view = status_view_of(ctx, task, Wish(Extra.DELEGATED | Extra.PROOFS))
+    records = records_of(ctx, task, topic_of(ctx, view, recalled, most), most)
+    steps, proofs = view.subject.steps, view.proofs
     done = _done_steps([step for step in steps if step.completed], proofs)
-    later = [step for step in standing.subject.open_steps[1:] if not step.canceled]
-    doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
-    noted = _noted(ctx, standing)
+    later = later_steps(ctx, [step for step in view.subject.open_steps[1:] if not step.canceled])
+    doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in view.outlook.suspects),)
+    noted = _noted(ctx, view)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
-    state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
+    state = "" if task.status in (statuses.WORK_TODO, statuses.WORK_ACTIVE) else f" {task.status}"
     return Brief(
         head=f"{task.id} {_title(task)} ({task.parent}{strict}){state}",
         done=progress(steps, proofs),
-        now=_now(standing, noted.here),
+        now=_now(view, noted.here),
         sections=(
             Section("done", done, inline=True),
-            Section(
-                "then", tuple(BriefLine("open step", step.path, step.title, rank=1.0) for step in later), inline=True
-            ),
+            later,
+            other_tasks(ctx, task),
+            last_work(ctx, view),
             Section("doubts", doubts + records.doubts),
             *_record_sections(records, _since(ctx, records, proofs)),
             Section("notes", noted.others),
             Section("thoughts", records.thoughts, heading="open thoughts"),
         ),
-        waits=_waits(standing, records),
-        next=_next(ctx, standing),
+        waits=_waits(ctx, view, records),
+        next=_next(ctx, view),
         again={"task": task.id},
     )
 
@@ -175,10 +186,10 @@ class _Noted:
     others: tuple[BriefLine, ...]
 
 
-def _noted(ctx: Context, standing: Standing) -> _Noted:
-    scope, step = standing.subject.scope, standing.subject.first_open
-    at_step = noted_by_path(ctx, scope.branch.id, scope.notes, standing.work.id, MOST_NOTES)
-    done = sorted({step.path for step in standing.subject.steps if step.completed} & set(at_step))
+def _noted(ctx: Context, view: StatusView) -> _Noted:
+    scope, step = view.subject.scope, view.subject.first_open
+    at_step = noted_by_path(ctx, scope.branch.id, scope.notes, view.work.id, MOST_NOTES)
+    done = sorted({step.path for step in view.subject.steps if step.completed} & set(at_step))
     told = [BriefLine("note", path, note["text"]) for path in done for note in at_step[path]]
     here = [note["text"] for note in at_step.get(step.path, ())] if step is not None else []
     for card in reversed(note_cards(ctx, scope, MOST_NOTES)):
@@ -191,41 +202,53 @@ def _noted(ctx: Context, standing: Standing) -> _Noted:
     return _Noted(here[0] if here else "", tuple(told))
 
 
-def _now(standing: Standing, noted: str) -> str:
+def _now(view: StatusView, noted: str) -> str:
     """The next step with what shows that it is done, who holds it and what stands in its way."""
-    step, subject = standing.subject.first_open, standing.subject
+    step, subject = view.subject.first_open, view.subject
     if step is None:
-        return f"now {standing.outlook.now}"
-    gate, proof = subject.gates[step.id], standing.open_proof
+        return f"now {view.outlook.now}"
     # These two are confirmed by closing the step, so they are nothing to do before it.
-    checks = [name for name in gate.missing if name not in ("criteria", "tests")]
-    parts = [
-        *(line for line in step.success_criteria if line != step.title),
-        *(f"test: {line}" for line in step.tests),
-        f"confirm: {', '.join(checks)}" if checks else "",
-        f"do: {step.next_action}" if step.next_action else "",
-        f"so far {shorten(proof.line(), ALARM)}" if proof is not None and proof.state != UNPROVEN else "",
-        f"noted: {noted}" if noted else "",
-        f"leased by {subject.lease.holder}" if subject.lease else "",
-        f"{'' if step.canceled else 'BLOCKED: '}{step.block_reason or 'yes'}" if step.blocked else "",
-        *(f"blocker: {line}" for line in step.blockers),
-    ]
-    told = "; ".join(shorten(one_line(part), 160) for part in parts if part)
+    checks = [name for name in subject.gates[step.id].missing if name not in ("criteria", "tests")]
+    parts = [*_asked_of(step, checks), *_stands(step, view, noted)]
+    told = "; ".join(shorten(one_line(part), 160) for part in parts)
     return f"now {step.path} {shorten(one_line(step.title), 120)}" + (f": {shorten(told, 480)}" if told else "")
+
+
+def _asked_of(step: Step, checks: list[str]) -> Iterator[str]:
+    yield from (line for line in step.success_criteria if line and line != step.title)
+    yield from (f"test: {line}" for line in step.tests)
+    if checks:
+        yield f"confirm: {', '.join(checks)}"
+    if step.next_action:
+        yield f"do: {step.next_action}"
+
+
+def _stands(step: Step, view: StatusView, noted: str) -> Iterator[str]:
+    """What was reached so far, and what stands in the way."""
+    proof, lease = view.open_proof, view.subject.lease
+    if proof is not None and proof.state != UNPROVEN:
+        yield f"so far {shorten(proof.line(), ALARM)}"
+    if noted:
+        yield f"noted: {noted}"
+    if lease:
+        yield f"leased by {lease.holder}"
+    if step.blocked:
+        yield f"{'' if step.canceled else 'BLOCKED: '}{step.block_reason or 'yes'}"
+    yield from (f"blocker: {line}" for line in step.blockers)
 
 
 def _record_sections(records: Records, since: Section) -> tuple[Section, ...]:
     """In the order in which they are read: what binds, what was decided, what is new, what is open, what is known."""
-    kept = {"rules": records.rules, "decisions": records.decisions, "known": records.known}
-    kinds = {"rules": "rule", "decisions": "decision", "known": "fact"}
-    counted = dict.fromkeys(kept, 0)
-    for kind, count in records.unread.items():
-        home = "rules" if kind in ("rule", "preference") else "known" if kind in ("lesson", "fact") else "decisions"
-        counted[home] += count
-    rules, decisions, known = (
-        Section(name, entries, unread=counted[name], unread_kind=kinds[name]) for name, entries in kept.items()
-    )
-    return (rules, decisions, since, Section("open", records.open), known)
+    kept = [
+        Section(name, entries, unread=records.unread.get(name, 0), unread_kind=_KIND_OF.get(name, name))
+        for name, entries in records.view.items()
+    ]
+    told_first = [section for section in kept if section.name in ("rules", "decisions")]
+    others = [section for section in kept if section not in told_first]
+    return (*told_first, since, Section("open", records.open), *others)
+
+
+_KIND_OF = {"rules": "rule", "decisions": "decision", "known": "fact"}
 
 
 def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Section:
@@ -237,7 +260,7 @@ def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Secti
     first = max(since, ctx.ws.event_seq - MOST_EVENTS)
     # The newest first, so that a deed stands where it happened last.
     events = [event for event in events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS) if event.agent != ctx.agent]
-    told = deeds_told(ctx, events[::-1], proofs, records.proposed)
+    told = activity_lines(ctx, events[::-1], proofs, records.proposed)
     return Section(
         "since",
         tuple(BriefLine("change", "", line) for line in told),
@@ -248,32 +271,52 @@ def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Secti
     )
 
 
-def _waits(standing: Standing | None, records: Records) -> str:
-    """What goes on only when somebody else acts: proposals, questions of jobs, queued jobs."""
-    staged, found = records.staged, []
-    if staged:
-        # Those about a record stand in the line of that record.
-        others = [block for block in staged if block.id not in records.proposed]
-        named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in others[:2])
-        more = f" and {len(others) - 2} more" if len(others) > 2 else ""
-        run = clew_command(f"approve {staged[0].id}" if len(staged) == 1 else "inbox")
-        about = f" ({named}{more})" if named else ""
-        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person{about}: {run}")
-    checks = list(records.unapproved)
+def _waits(ctx: Context, view: StatusView | None, records: Records) -> str:
+    """What goes on only when somebody acts: questions of people, proposals, questions of jobs, queued jobs."""
+    found = [*questions_told(ctx), *_waiting_proposals(records), *_waiting_checks(list(records.unapproved))]
+    if view:
+        found += _waiting_work(view)
+    return f"waits: {'; '.join(found)}" if found else ""
+
+
+def _waiting_proposals(records: Records) -> Iterator[str]:
+    staged = records.staged
+    if not staged:
+        return
+    # Those about a record are shown in the line of that record.
+    others = [block for block in staged if block.id not in records.proposed]
+    left = len(others) - 2 + records.waiting - len(staged)
+    named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in others[:2])
+    about = f" ({named}{_and_more(left)})" if named else ""
+    run = clew_command(f"approve {staged[0].id}" if records.waiting == 1 else "inbox")
+    yield f"{_counted(records.waiting, 'proposal')} for a person{about}: {run}"
+
+
+def _waiting_checks(checks: list[str]) -> Iterator[str]:
     if checks:
-        more = f" and {len(checks) - 3} more" if len(checks) > 3 else ""
-        found.append(f"check of {', '.join(checks[:3])}{more} ({clew_command(f'guards approve {checks[0]}')})")
-    stale = [proof for proof in standing.proofs.values() if proof.state == STALE] if standing else []
-    if stale and standing:
-        found.append(f"stale proofs: {clew_command(f'prove --task {standing.work.id} --again --stale')}")
-    delegated = standing.delegated if standing else None
+        run = clew_command(f"guards approve {checks[0]}")
+        yield f"check of {', '.join(checks[:3])}{_and_more(len(checks) - 3)} ({run})"
+
+
+def _waiting_work(view: StatusView) -> Iterator[str]:
+    """Stale proofs, and jobs that need somebody."""
+    if any(proof.state == STALE for proof in view.proofs.values()):
+        yield f"stale proofs: {clew_command(f'prove --task {view.work.id} --again --stale')}"
+    delegated = view.delegated
     if delegated is not None and delegated.job is not None:
         job = delegated.job
         asks = " asks for an answer" if job.needs_manager else " needs proof" if job.needs_proof else ""
-        found.append(f"{job.job_id} {job.status.lower()}{' FAILED' if job.has_error else asks}")
+        yield f"{job.job_id} {job.status.lower()}{' FAILED' if job.has_error else asks}"
     if delegated is not None and delegated.queued:
-        found.append(f"{delegated.queued} queued job{'s' if delegated.queued > 1 else ''} for a runner")
-    return f"waits: {'; '.join(found)}" if found else ""
+        yield f"{_counted(delegated.queued, 'queued job')} for a runner"
+
+
+def _and_more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}"
 
 
 def _proposal(block: blocks.Block) -> str:
@@ -285,25 +328,25 @@ def _proposal(block: blocks.Block) -> str:
         return ""  # its operations cannot be read; the id is enough to open it
 
 
-def _next(ctx: Context, standing: Standing) -> str:
+def _next(ctx: Context, view: StatusView) -> str:
     """The one call that goes on. It names the task unless that is the caller's own focus."""
-    task, step = standing.work, standing.subject.first_open
+    task, step = view.work, view.subject.first_open
     # The line is pasted as it stands, and without the name it would act on the caller's own task.
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
     if step is not None and step.canceled:  # only such steps are left, and none of them lets the task end
         gone = {"task": task.id, "step_id": step.id}
         drop = command("op_call", {"name": "tasks_delete", "arguments": gone})
         return f"{drop}, which drops the canceled {step.path}"
-    if step is not None and standing.open_proof is not None and standing.open_proof.settled:
+    if step is not None and view.open_proof is not None and view.open_proof.settled:
         return command("close", {**named, "step": step.path})
     if step is not None and step.tests:
         run = proving(task.id, one_line(step.tests[0]))
         return f"{run} (in a shell), then {command('close', {**named, 'step': step.path})}"
     if step is not None:
         return command("close", {**named, "step": step.path}) + " proof={command, exit_code}"
-    if task.status in OVER:
+    if not task.is_open:
         return _another(ctx)
-    if not standing.subject.steps:
+    if not view.subject.steps:
         return command("start", {"title": task.id}) + " steps=[...], which adds steps"
     return command("op_call", {"name": "tasks_complete", "arguments": {"task": task.id}})
 
@@ -320,16 +363,16 @@ def _another(ctx: Context) -> str:
 BEGIN = "start, with the title of what is to be done"
 
 
-def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Brief:
+def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float], most: int) -> Brief:
     """Without a task: plans and open tasks, rules, the newest decisions, what waits."""
-    records = records_of(ctx, None, Topic(recalled=recalled))
+    records = records_of(ctx, None, Topic(recalled=recalled), most)
     tasks = open_tasks(ctx, MOST_TASKS + 1) if plan is None else _left(ctx, plan)
     shown = tasks[:MOST_TASKS]
     rows = {row["id"]: row for row in rows_json(ctx, shown)}
     plans = open_plans(ctx)
     head = f"{plan.id} {_title(plan)}" if plan else f"workspace {ctx.workspace}"
     work = tuple(
-        BriefLine("task", task.id, f"{task.title} ({task.parent}) {rows[task.id]['progress']} {task.status}", rank=1.0)
+        BriefLine("task", task.id, f"{task.title} ({task.parent}) {steps_done(rows[task.id])} {task.status}", rank=1.0)
         for task in shown
     )
     count = f"{MOST_TASKS}+" if len(tasks) > MOST_TASKS else str(len(tasks))
@@ -339,10 +382,11 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
             Section("work", work),
             Section("doubts", records.doubts),
             _unproven(ctx, plan),
-            *_record_sections(replace(records, open=_open_anywhere(ctx, records)), _since(ctx, records, {})),
+            last_work(ctx, None),
+            *_record_sections(records, _since(ctx, records, {})),
             Section("thoughts", records.thoughts, heading="open thoughts"),
         ),
-        waits=_waits(None, records),
+        waits=_waits(ctx, None, records),
         next=command("resume", {"task": tasks[0].id}) if tasks else _begin(ctx),
         again={"task": plan.id} if plan else {},
     )
@@ -384,7 +428,7 @@ def _doubted(found: list[tuple[Step, Proof]]) -> str:
         for step, proof in found
         if proof.state not in counted
     ]
-    told = [f"{len(paths)} {state} ({paths_told(paths)})" for state, paths in counted.items() if paths]
+    told = [f"{len(paths)} {state} ({path_ranges(paths)})" for state, paths in counted.items() if paths]
     more = [f"and {len(named) - 3} more"] if len(named) > 3 else []
     return f"{len(found)} step{'s' * (len(found) != 1)}: {'; '.join([*told, *named[:3], *more])}"
 
@@ -395,11 +439,5 @@ def _repeated(task: str, found: list[tuple[Step, Proof]]) -> str:
     return f"; {clew_command(f'prove --task {task} --again --stale')}" if stale else ""
 
 
-def _open_anywhere(ctx: Context, records: Records) -> tuple[BriefLine, ...]:
-    """Open questions of every task: without a task in hand, none of them is somebody else's business."""
-    known = {entry.id for entry in records.open}
-    return (*records.open, *(entry for entry in open_cards(ctx, MOST_OPEN) if entry.id not in known))
-
-
 def _left(ctx: Context, plan: Work) -> list[Work]:
-    return [task for task in tasks_of(ctx, plan.id) if task.status not in OVER]
+    return [task for task in tasks_of(ctx, plan.id) if task.is_open]

@@ -1,28 +1,46 @@
-"""retract: one call that takes back any record, whichever store keeps it. Nothing is lost; both ends say so."""
+"""retract: one call that withdraws any record, whichever store keeps it. Nothing is lost; both ends say so."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import kind_by_form
-from clew.index.item_reads import item_named
 from clew.index.items import mark_item
+from clew.kinds.kind import BLOCK, CARD, THOUGHT
+from clew.kinds.state import LIVE, State
+from clew.kinds.statuses import DISOWNED, REOPENED, RESOLVED
 from clew.memory.files.markdown import clean
+from clew.records.focus import step_named
 from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
 from clew.records.open import Open, bare_id, find_record, unknown_record
-from clew.records.work import step_named
+from clew.records.succession import (
+    earlier,
+    heir_of,
+    precedes,
+    replaced_among,
+    restore_predecessors,
+    state_of,
+    status_of,
+)
+from clew.records.verdicts import verdict_of
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Title, operation
+from clew.registry.operation import Input, Name, Names, Title, View, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
 from clew.secrets import screened
 from clew.store.workspaces import declare_events
 from clew.surroundings import clew_command
 
-declare_events({"record_retracted": "A record of whatever store was taken back, with a reason."})
+declare_events(
+    {
+        "record_retracted": "A record of whatever store was withdrawn, with a reason.",
+        "record_restored": "A record that was withdrawn or replaced holds again.",
+    }
+)
 
 MOST_RESTING = 50
 MOST_CHARS = 400
@@ -33,21 +51,19 @@ class Retract(Input):
     synonyms: ClassVar[dict[str, str]] = {
         "reason": "why",
         "superseded_by": "replaced_by",
-        **dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id"), "id"),
+        **dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id", "task", "step"), "id"),
     }
 
     id: Annotated[Name, Field(min_length=1, description="What no longer holds: any id that open takes.")]
     why: Annotated[Title, Field(min_length=1, description="The reason; whoever meets the record is told.")]
     replaced_by: Annotated[Name | None, Field(description="Id of what holds instead.")] = None
+    also: Annotated[Names, Field(description="Ids to withdraw with it.")] = []
 
 
 def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     """At most 400 characters, however long the reason and the ids are."""
-    instead = f" -> {result['replaced_by']}" if result.get("replaced_by") else ""
-    run = clew_command(f"approve {result['waits_for']}")
-    waits = f" waits for a person ({run})" if result.get("waits_for") else ""
-    head = f"{result['status']} {result['id']} ({result['kind']}){instead}{waits}: "
-    lines = [head + shorten(result["why"], max(20, 200 - len(head)))]
+    head = _what_happened(result)
+    lines = [f"{head}: {shorten(result['why'], max(20, 200 - len(head)))}"]
     if result.get("note"):
         lines.append(f"note: {shorten(result['note'], 90)}")
     resting, total = result["rested_on_it"], result["rested_count"]
@@ -65,29 +81,47 @@ def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [*lines, f"rested on it ({total}): {', '.join([*named, *more])}"]
 
 
+def _what_happened(result: dict[str, Any]) -> str:
+    id = result["id"]
+    if result.get("waits_for"):
+        run = clew_command(f"approve {result['waits_for']}")
+        return f"proposed: {id} holds until a person agrees ({run})"
+    if result.get("replaced_by"):
+        how = "answered" if result["status"] == RESOLVED else "replaced"
+        return f"{id} is {how} by {result['replaced_by']}"
+    if result["status"] == REOPENED:
+        return f"reopened {id}"
+    restored = result.get("restored") or []
+    back = f"; {', '.join(restored)} {'is' if len(restored) == 1 else 'are'} in force again" if restored else ""
+    return f"withdrawn {', '.join([id, *result.get('also', [])])}{back}"
+
+
 @operation(
     "retract",
     writes=True,
     mode="own",
-    portal=True,
-    lines=retract_lines,
     example={"id": "CARD-1", "why": "The measurement was wrong."},
+    view=View(in_lines=True, lines=retract_lines),
 )
 def retract(ctx: Context, args: Retract) -> dict[str, Any]:
-    """Take back any record by its id: a decision, card, thought, step, task, evidence, receipt or proposal.
+    """Withdraw any record by its id: a decision, card, thought, step, task, evidence, receipt or proposal.
 
     Nothing is deleted: the record says from now on that it no longer holds, why, and what holds instead; what rested on
-    it is listed. A closed step or task is open again; a step whose proof is taken back says so. A block of another
-    author is staged for review.
+    it is listed, and what it had replaced holds again. A closed step or task is open again. A rule, a preference
+    and what is a person's is staged for review.
     """
-    id = bare_id(ctx, args.id)
     with ctx.reading() as reading:
-        id = step_named(reading, id) or id
+        id, also = _meant(reading, args.id), [_meant(reading, other) for other in args.also]
+        touched = [item for own in (id, *also) for item in (own, *earlier(reading, own))]
     said = retraction(ctx, id, args.why, args.replaced_by)
-    with writing_about(ctx, id) as bound:
-        _check_holds(bound, id, said)
+    with writing_about(ctx, *touched) as bound:
+        for other in dict.fromkeys(also):
+            retract_within(bound, other, replace(said, replaced_by=None))
+        _check_successor(bound, id, said)
         resting = links_of(bound, id, MOST_RESTING).resting()
+        before = replaced_among(bound, earlier(bound, id))
         kind, done = retract_within(bound, id, said)
+        restored = [old for old in before if old not in replaced_among(bound, before)]
         fallen = retracted_among(bound, resting)
     shown = [other for other in resting if other not in fallen and other != said.replaced_by]
     if done.proposal is not None:
@@ -99,6 +133,8 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
         "status": done.status,
         "why": said.why,
         "replaced_by": said.replaced_by,
+        "also": also,
+        "restored": restored,
         "waits_for": done.proposal,
         "note": done.note,
         "rested_on_it": shown,
@@ -106,12 +142,24 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     }
 
 
+def _meant(ctx: Context, given: str) -> str:
+    """The id of a record, or of the step that a path names."""
+    id = bare_id(ctx, given)
+    return step_named(ctx, id) or id
+
+
 def retract_within(ctx: Context, id: str, said: Retraction) -> tuple[str, Retracted]:
-    """Take a record back in the transaction that is open; its kind, and what became of it."""
+    """Withdraw a record in the transaction that is open; its kind, and what became of it."""
     kind = _checked(ctx, id, said)
-    done = _take_back(ctx, kind, id, said)
-    keep_retraction(ctx, id, kind, said, done)
+    was, state = status_of(ctx, id), state_of(ctx, id)
+    if state is State.WITHDRAWN and kind in (BLOCK, CARD, THOUGHT):
+        done = Retracted(was or "", note="it was withdrawn already")
+    else:
+        done = _withdraw(ctx, kind, id, said)
+    keep_retraction(ctx, id, kind, said, done, was)
     ctx.emit("records", "record_retracted", id, {"kind": kind, "status": done.status, "why": said.why})
+    if done.proposal is None and said.replaced_by is None and state in LIVE:
+        restore_predecessors(ctx, [id])
     return kind, done
 
 
@@ -120,8 +168,7 @@ def retraction(ctx: Context, id: str, why: str, replaced_by: str | None) -> Retr
     why, masked = screened(" ".join(clean(why).split()))
     if not why:
         raise invalid("why", "must not be blank", "Say why it no longer holds.", kind="non_empty")
-    if masked:
-        ctx.warn("SECRET_MASKED", f"{masked} secret(s) in why were not stored", "Keep secrets out of memory.")
+    ctx.note_masked(masked)
     instead = bare_id(ctx, replaced_by, "replaced_by") if replaced_by is not None else None
     if instead == id:
         raise invalid("replaced_by", "a record cannot replace itself", "Name another record, or leave it out.")
@@ -147,17 +194,13 @@ def _checked(ctx: Context, id: str, said: Retraction) -> str:
     return kind
 
 
-GONE = frozenset({"retracted", "superseded", "revoked", "rejected", "disowned"})
-"""Statuses of what no longer holds, whatever its kind."""
-
-
-def _check_holds(ctx: Context, id: str, said: Retraction) -> None:
-    """Refuse a successor that does not hold itself: then nothing would."""
+def _check_successor(ctx: Context, id: str, said: Retraction) -> None:
+    """Refuse a successor that does not hold itself, a second one, and one that stands before the record."""
     instead = said.replaced_by
-    row = item_named(ctx.tx, ctx.workspace, instead) if instead is not None else None
-    if row is None or instead is None:
+    if instead is None:
         return
-    if row["status"] == "proposed":
+    state = state_of(ctx, instead)
+    if state is State.PROPOSED:
         raise ClewError(
             "CONFLICT",
             f"replaced_by: {instead} is only proposed, and waits for a person",
@@ -165,19 +208,45 @@ def _check_holds(ctx: Context, id: str, said: Retraction) -> None:
             " replaced_by.",
             suggestions=[suggest("open", "Shows what waits, and why.", "high", id=instead)],
         )
-    if row["status"] in GONE:
-        raise _gone(ctx, id, said, instead, row["status"])
+    if precedes(ctx, instead, id):
+        raise _circle(id, said, instead)
+    if state is not None and state.is_over:
+        raise _gone(ctx, id, said, instead)
+    heir = heir_of(ctx, id)
+    if heir is not None and heir != instead:
+        raise _second_successor(id, said, heir)
 
 
-def _gone(ctx: Context, id: str, said: Retraction, instead: str, status: str) -> ClewError:
-    ended = retracted_among(ctx, [instead]).get(instead)
-    heir = {"replaced_by": ended.replaced_by} if ended is not None and ended.replaced_by not in (None, id) else {}
-    way = f"Name {heir['replaced_by']}, which holds in its place" if heir else "Name what holds, or leave it out"
+def _circle(id: str, said: Retraction, instead: str) -> ClewError:
+    way = suggest("retract", f"Withdraws {id}; {instead}, which it replaced, holds again.", "high", id=id, why=said.why)
     return ClewError(
         "CONFLICT",
-        f"replaced_by: {instead} is {status} itself",
+        f"replaced_by: {id} took the place of {instead} itself",
+        f"Retract {id} without replaced_by: {instead} is in force again then.",
+        suggestions=[way],
+    )
+
+
+def _second_successor(id: str, said: Retraction, heir: str) -> ClewError:
+    again = {"id": heir, "why": said.why, "replaced_by": said.replaced_by}
+    return ClewError(
+        "CONFLICT",
+        f"{id} was replaced by {heir} already, which holds",
+        f"Retract {heir} with this successor; what {heir} replaced stays replaced.",
+        suggestions=[suggest("retract", f"{said.replaced_by} takes the place of {heir}.", "high", **again)],
+    )
+
+
+def _gone(ctx: Context, id: str, said: Retraction, instead: str) -> ClewError:
+    label = verdict_of(ctx, instead).label
+    heir = heir_of(ctx, instead)
+    given = {"replaced_by": heir} if heir not in (None, id) else {}
+    way = f"Name {heir}, which holds in its place" if given else "Leave replaced_by out"
+    return ClewError(
+        "CONFLICT",
+        f"replaced_by: {instead} does not hold itself: {label}",
         f"{way}.",
-        suggestions=[suggest("retract", f"{way}.", "high", id=id, why=said.why, **heir)],
+        suggestions=[suggest("retract", f"{way}.", "high", id=id, why=said.why, **given)],
     )
 
 
@@ -187,10 +256,10 @@ def _is_there(ctx: Context, id: str) -> bool:
     return find_record(quiet, id, Open(id=id, limit=1)) is not None
 
 
-def _take_back(ctx: Context, kind: str, id: str, said: Retraction) -> Retracted:
+def _withdraw(ctx: Context, kind: str, id: str, said: Retraction) -> Retracted:
     """In the way of its domain; a record whose domain has none is marked as disowned where it is found."""
     own = retracter.find(kind)
     if own is not None:
         return own(ctx, id, said)
-    mark_item(ctx.tx, ctx.workspace, id, "disowned")
-    return Retracted("disowned")
+    mark_item(ctx.tx, ctx.workspace, id, DISOWNED)
+    return Retracted(DISOWNED)

@@ -12,13 +12,15 @@ from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import chain_like
 from clew.ledger.chains import MAIN, find_chain
 from clew.ledger.inputs import Kind as ThoughtKind
-from clew.ledger.stages import place_of
+from clew.ledger.stages import leave_session, own_session, place_of
 from clew.ledger.thought_rows import thought_by_seq
 from clew.ledger.thoughts import ThoughtInput, WrittenThought, write_thought
+from clew.records.focus import open_focus
 from clew.records.links import add_link
-from clew.registry.callers import own_focus
+from clew.registry.arguments import parse
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Text, Whole, operation
+from clew.registry.lookup import find_operation
+from clew.registry.operation import Input, Name, Text, View, Whole, operation
 
 _NUMBER = re.compile(r"(?:\S*:|s)?(\d{1,9})", re.IGNORECASE)
 
@@ -60,9 +62,8 @@ def think_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     "think",
     writes=True,
     mode="own",
-    portal=True,
-    lines=think_lines,
     example={"text": "Reads after a write see old rows, so the cache is the suspect."},
+    view=View(in_lines=True, lines=think_lines),
 )
 def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
     """Record one thought in your session. Refer to earlier ones as S1, S2; revise one, or branch off."""
@@ -78,9 +79,10 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "revisesThought": args.revises,
         "isRevision": True if args.revises is not None else None,
     }
-    thought = ThoughtInput.model_validate({name: value for name, value in given.items() if value is not None})
     try:
-        written = write_thought(ctx, thought)
+        thought = parse(find_operation("thought"), {name: value for name, value in given.items() if value is not None})
+        assert isinstance(thought, ThoughtInput)
+        written = _written(ctx, thought)
     except ClewError as refusal:
         raise _in_own_words(ctx, args, refusal) from None
     answer = written.answer
@@ -95,6 +97,23 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "links": understood.get("links", []),
         "unresolved": understood.get("unresolved", []),
     }
+
+
+def _written(ctx: Context, thought: ThoughtInput) -> WrittenThought:
+    """The thought in the caller's own session; in a new one where a restore or a deletion took that away."""
+    try:
+        return write_thought(ctx, thought)
+    except ClewError as refusal:
+        if refusal.code != "SESSION_NOT_FOUND" or thought.session_id or not ctx.connection.durable:
+            raise
+    gone = leave_session(ctx)
+    written = write_thought(ctx, thought)
+    ctx.warn(
+        "SESSION_GONE",
+        f"session {gone}, in which you thought, is not in the store any more: this thought begins {written.session}",
+        "The store was restored or replaced, or the session was deleted.",
+    )
+    return written
 
 
 _WORDS = {
@@ -118,26 +137,42 @@ def _in_own_words(ctx: Context, args: ThinkInput, refusal: ClewError) -> ClewErr
     field = hints[0].get("field", "") if hints else ""
     ways = _ways_out(ctx, args, refusal, str(field))
     recovery = own(refusal.recovery) if refusal.recovery else None
-    return ClewError(refusal.code, own(refusal.message), recovery, hints, ways, refusal.details)
+    details = {name: value for name, value in refusal.details.items() if name != "example"}
+    return ClewError(refusal.code, own(refusal.message), recovery, hints, ways, details)
 
 
 def _ways_out(ctx: Context, args: ThinkInput, refusal: ClewError, field: str) -> list[Suggestion]:
     given = args.model_dump(exclude_none=True)
-    if refusal.code == "SESSION_NOT_FOUND":
-        mended = {name: value for name, value in given.items() if name != "session"}
-        return [suggest("think", "Thinks in your own session.", "high", **mended), *refusal.suggestions]
+    if refusal.code == "SESSION_NOT_FOUND" or field == "session":
+        others = refusal.suggestions if refusal.code == "SESSION_NOT_FOUND" else []
+        return [suggest("think", "Thinks in your own session.", "high", **_without(given, "session")), *others]
     if refusal.code == "THOUGHT_NOT_FOUND":
-        known = [way["params"].get("sessionId") for way in refusal.suggestions]
-        return [suggest("open", "Shows the thoughts there are, by number.", "high", id=id) for id in known if id]
-    if field == "branch_from" and args.branch_from is None:
-        return [_branched(ctx, args, given)]
+        return _known_thoughts(ctx, args, refusal, given)
     if field == "branch_from":
-        mended = {name: value for name, value in given.items() if name != "branch_from"}
-        return [suggest("think", "Goes on with the branch where it is.", "high", **mended)]
+        return [_branch_from(ctx, args, given)]
     if field == "branch" and args.branch is not None:
-        mended = {**given, "branch": chain_like(args.branch)}
-        return [suggest("think", "The same on a branch with an allowed name.", "high", **mended)]
+        fixed = {**given, "branch": chain_like(args.branch)}
+        return [suggest("think", "The same on a branch with an allowed name.", "high", **fixed)]
     return refusal.suggestions
+
+
+def _known_thoughts(ctx: Context, args: ThinkInput, refusal: ClewError, given: Json) -> list[Suggestion]:
+    if args.session is None and own_session(ctx) is None:
+        # The session would have begun with this thought: none is there to be looked at.
+        repaired = _without(given, "revises", "branch_from", "branch")
+        return [suggest("think", "Begins your session; there is no earlier thought.", "high", **repaired)]
+    known = [way["params"].get("sessionId") for way in refusal.suggestions]
+    return [suggest("open", "Shows the thoughts there are, by number.", "high", id=id) for id in known if id]
+
+
+def _without(given: Json, *names: str) -> Json:
+    return {name: value for name, value in given.items() if name not in names}
+
+
+def _branch_from(ctx: Context, args: ThinkInput, given: dict[str, Any]) -> Suggestion:
+    if args.branch_from is None:
+        return _branched(ctx, args, given)
+    return suggest("think", "Goes on with the branch where it is.", "high", **_without(given, "branch_from"))
 
 
 def _branched(ctx: Context, args: ThinkInput, given: Json) -> Suggestion:
@@ -146,8 +181,8 @@ def _branched(ctx: Context, args: ThinkInput, given: Json) -> Suggestion:
         session = args.session or place_of(reading, None).session
         main = find_chain(reading, session, MAIN) if session is not None else None
     if main is None or not main.length:
-        unbranched = {name: value for name, value in given.items() if name != "branch"}
-        return suggest("think", "The first thought of a session stands on no branch.", "high", **unbranched)
+        reason = "The first thought of a session is on no branch."
+        return suggest("think", reason, "high", **_without(given, "branch"))
     return suggest("think", "Branches off at your last thought.", "high", **given, branch_from=main.newest)
 
 
@@ -157,6 +192,6 @@ HYPOTHESIS = "H"
 def _belongs(ctx: Context, written: WrittenThought) -> None:
     """A hypothesis stays open for whoever takes up the task, so it is linked with it; other thoughts are passed."""
     with ctx.writing() as bound:
-        task, thought = own_focus(bound), thought_by_seq(bound, written.seq)
+        task, thought = open_focus(bound), thought_by_seq(bound, written.seq)
         if task is not None and thought is not None:
             add_link(bound, thought.node_id, "about", task)

@@ -1,4 +1,4 @@
-"""start: a task with its steps in one call; and which work and step a caller means.
+"""start: a task with its steps in one call.
 
 It moves the caller's own focus only. The focus of the workspace belongs to the operations of the seeds and stays where
 it is.
@@ -6,32 +6,27 @@ it is.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
-from clew.ids import STEP, STEP_PATH, TASK, normal_id
-from clew.registry.callers import last_state, own_focus, set_own_focus
+from clew.ids import TASK
+from clew.kinds import statuses
+from clew.records.focus import proving
+from clew.registry.callers import own_focus, set_own_focus
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, StrictModel, operation
-from clew.surroundings import clew_command
+from clew.registry.operation import Input, Name, StrictModel, View, operation
 from clew.tasks.changes import StepSpec, add_steps
-from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, bootstrap
 from clew.tasks.endings import set_status
 from clew.tasks.macros import inbox
-from clew.tasks.plans import Work, find_work, open_tasks, plan_titled, work_by_id
-from clew.tasks.steps import Step, steps_of
+from clew.tasks.plans import Work, find_work, plan_titled, work_by_id
+from clew.tasks.steps import Step
 from clew.tasks.texts import Heading, Lines, heading, lines, read_step
-from clew.tasks.views.outlook import OVER
 
 MOST_STEPS = 200
 SHOWN_STEPS = 8
-LONGEST_RUN = 300
-"""A test command longer than this is not repeated in every answer; `open` shows it."""
-_STEP_OF = re.compile(rf"(?:({TASK.pattern})[\s/:.]*)?({STEP_PATH.pattern})", re.IGNORECASE)
 
 
 class StepWish(StrictModel):
@@ -50,6 +45,13 @@ def step_wish(given: Any) -> Any:
     return {"criteria" if key == "success_criteria" else key: value for key, value in read.items()}
 
 
+def step_list(given: Any) -> Any:
+    """Steps under numbers or names, as some models send them; one step stands for itself."""
+    if isinstance(given, dict) and not {"title", "name", "step"} & set(given):
+        return list(given.values())
+    return given
+
+
 StepList = Annotated[
     list[Annotated[StepWish, BeforeValidator(step_wish)]],
     Field(
@@ -57,11 +59,15 @@ StepList = Annotated[
         description="In order: texts such as 'parser; reads quotes; test: pytest -q', or {title, criteria, tests}.",
         json_schema_extra={"items": {"type": ["string", "object"]}},
     ),
+    BeforeValidator(step_list),
 ]
 
 
 class Start(Input):
-    synonyms: ClassVar[dict[str, str]] = {"task_title": "title", "task": "title", "name": "title"}
+    synonyms: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("task_title", "task", "name"), "title"),
+        **dict.fromkeys(("todo", "todos", "tasks", "items", "checklist", "subtasks"), "steps"),
+    }
 
     title: Annotated[Heading, Field(description="What is to be done; or a TASK- id, to add steps to that task.")]
     steps: StepList = []
@@ -87,20 +93,11 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     ]
 
 
-def proving(task: str, test: str) -> str:
-    """The shell command that proves the first open step of a task."""
-    # Whole, because it is pasted: a command that was cut runs something else.
-    named = named_commands([test])
-    run = named[0] if named else test
-    return clew_command(f"prove --task {task} -- {run if len(run) <= LONGEST_RUN else 'COMMAND'}")
-
-
 @operation(
     "start",
     writes=True,
-    portal=True,
-    lines=start_lines,
     example={"title": "Parse .env files", "steps": ["parser; test: pytest -q", "docs"]},
+    view=View(in_lines=True, lines=start_lines),
 )
 def start(ctx: Context, args: Start) -> dict[str, Any]:
     """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
@@ -123,17 +120,17 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
 
 def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
     """Steps at the end of a task that is there."""
-    if task.status == "CANCELED":
+    if task.status == statuses.WORK_CANCELED:
         raise _called_off(task, args)
+    again = task.status == statuses.WORK_DONE
     if not args.steps:
         ways = [suggest("resume", "Shows where it stands.", "high", task=task.id)]
-        now = "is done already" if task.status == "DONE" else "is there already"
-        more = "Give the steps to add; they open it again." if task.status == "DONE" else "Give the steps to add to it."
+        now = "is done already" if again else "is there already"
+        more = "Give the steps to add; they open it again." if again else "Give the steps to add to it."
         raise invalid("steps", f"{task.id} {now}", more, ways)
-    again = task.status == "DONE"
     if again:
         # Whoever adds steps to a task by its id means that it goes on.
-        task, _ = set_status(ctx, task, "ACTIVE")
+        task, _ = set_status(ctx, task, statuses.WORK_ACTIVE)
     task, steps, _ = add_steps(ctx, task, None, [_spec(step) for step in args.steps])
     set_own_focus(ctx, task.id)
     return {
@@ -182,40 +179,3 @@ def _home(ctx: Context, named: str | None) -> Home:
 
 def _plan_of(ctx: Context, work: Work) -> Work:
     return work_by_id(ctx, work.parent) if work.parent else work
-
-
-def current_work(ctx: Context) -> Work | None:
-    """What the caller works on, else what its client last worked on, else the focus of all, if it is not over.
-
-    To be shown, never to be acted on: it may be another's.
-    """
-    last = last_state(ctx)
-    for id in (own_focus(ctx), last.focus if last else None, ctx.ws.focus):
-        found = find_work(ctx, id) if id else None
-        if found is not None and found.status not in OVER:
-            return found
-    return None
-
-
-def step_named(ctx: Context, given: str) -> str | None:
-    """The id of the step that a path names, such as `s:1` of the caller's work or `TASK-001 s:1`; None for no path."""
-    match = _STEP_OF.fullmatch(given.strip())
-    if match is None:
-        return None
-    work = find_work(ctx, match[1].upper()) if match[1] else current_work(ctx) or only_task(ctx)
-    steps = steps_of(ctx, work.id) if work is not None and work.is_task else []
-    return next((step.id for step in steps if step.path == match[2].lower()), None)
-
-
-def only_task(ctx: Context) -> Work | None:
-    """The one task that is open, where there is only one."""
-    left = open_tasks(ctx, 2)
-    return left[0] if len(left) == 1 else None
-
-
-def step_name(given: str) -> str:
-    """`1`, `s1` and `S:1` are s:1."""
-    plain = normal_id(given)
-    bare = plain.lower().removeprefix("step").strip(" :-")
-    number = bare.removeprefix("s").strip(" :")
-    return f"s:{number}" if number.isdigit() and not STEP.fullmatch(plain.upper()) else plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,6 +17,10 @@ from clew.registry.operation import Input, Operation
 MAX_ARGUMENTS = 4_000_000
 MAX_DEPTH = 32
 SHOWN = 5
+SELECTING = frozenset(
+    {"id", "task", "plan", "target", "step", "step_id", "path", "branch", "workspace", "session", "job"}
+)
+"""Arguments that say what a call is about: without them it would be about something else."""
 MOST_EXPLAINED = 100
 """Faults that are looked at for words and for a mended call. Nobody who sent more can have meant them."""
 
@@ -30,6 +35,19 @@ def check_raw(arguments: Any) -> Json:
         raise ClewError("INVALID_INPUT", "arguments: expected an object", hints=[_type_hint("arguments", "object")])
     _measure(arguments, "arguments", 0, MAX_ARGUMENTS)
     return arguments
+
+
+def without_secrets(operation: Operation, arguments: Json) -> tuple[Json, int]:
+    """The arguments with secrets masked, and how many there were.
+
+    Every call passes here before anything else reads its arguments, so nothing that is derived from them (rows, index,
+    vectors, events, files, stored answers) can hold a secret, whichever operation it is.
+    """
+    from clew.secrets import masked  # its patterns take a while to compile, and a start reads no arguments
+
+    exact = {name: arguments[name] for name in operation.input.exact if name in arguments}
+    shown, found = masked({name: value for name, value in arguments.items() if name not in exact})
+    return (shown | exact, found) if found else (arguments, 0)
 
 
 def _object_in(text: str) -> Any:
@@ -154,6 +172,10 @@ def _named(operation: Operation, arguments: Json) -> Json:
     return named
 
 
+def under_own_names(operation: Operation, arguments: Json) -> Json:
+    return {operation.input.synonyms.get(given, given): value for given, value in arguments.items()}
+
+
 def argument_names(operation: Operation) -> list[str]:
     return [field.alias or name for name, field in operation.input.model_fields.items()]
 
@@ -169,11 +191,20 @@ def explained(operation: Operation, arguments: Json, problem: ValidationError) -
     return ClewError(
         "INVALID_INPUT",
         "; ".join(messages[:SHOWN]) + more,
-        f"See the schema of {operation.name}; a minimal call is in details.example.",
+        _missing(operation, errors) or f"See the schema of {operation.name}; a minimal call is in details.example.",
         [hint for _, hint in said][:SHOWN],
         _ways_out(operation, arguments, errors),
         {"example": _example(operation)},
     )
+
+
+def _missing(operation: Operation, errors: list[Any]) -> str:
+    """What to add, where nothing else is wrong: an example would be about another record than the caller's."""
+    if any(error["type"] != "missing" or len(error["loc"]) > 1 for error in errors):
+        return ""
+    fields = {field.alias or name: field for name, field in operation.input.model_fields.items()}
+    asked = [(str(error["loc"][0]), fields[str(error["loc"][0])].description) for error in errors[:SHOWN]]
+    return "Add " + "; ".join(f"{name}: {text}" if text else name for name, text in asked)
 
 
 def complete_refusal(operation: Operation | None, error: ClewError) -> None:
@@ -229,46 +260,86 @@ def _path(location: tuple[Any, ...]) -> str:
     return shorten(text or "arguments", 120)
 
 
-def nearest(name: str, known: list[str]) -> str | None:
+def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str | None:
     """The known name that was probably meant."""
     # Compared without underscores and case, so that `taskId` is nearest to `task_id`.
     folded = {candidate.replace("_", "").lower(): candidate for candidate in known}
     plain = shorten(name, 60).replace("_", "").lower()
-    found = get_close_matches(plain, folded, n=1, cutoff=0.6)
+    found = get_close_matches(plain, folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
 
 
 def _ways_out(operation: Operation, arguments: Json, errors: list[Any]) -> list[Suggestion]:
     ways = []
-    mended = _mended(operation, arguments, errors) if len(errors) <= MOST_EXPLAINED else None
-    if mended is not None:
-        ways.append(suggest(operation.name, "The same call with the argument mended.", "high", **mended))
+    repaired = _repaired(operation, arguments, errors) if len(errors) <= MOST_EXPLAINED else None
+    if repaired is not None:
+        left = ", ".join(name for name in arguments if name not in repaired and name not in operation.input.synonyms)
+        reason = f"The same call without {left}." if len(repaired) < len(arguments) else "The same call, corrected."
+        ways.append(suggest(operation.name, reason, "high", **repaired))
+    elif operation.writes and _missing(operation, errors) and (about := _about(arguments)) is not None:
+        ways.append(suggest("open", f"Shows {about}.", "high", id=about))
     ways.append(
         suggest("op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema")
     )
     return ways
 
 
-def _mended(operation: Operation, arguments: Json, errors: list[Any]) -> Json | None:
-    """The arguments with misspelt names corrected and numbers moved into range, when that is all that is wrong."""
-    mended = dict(arguments)
+_RECORD = re.compile(r"[A-Z]{1,6}-[\w-]{1,24}")
+
+
+def _about(arguments: Json) -> str | None:
+    """The record that a call is about, by its id."""
+    given = [arguments.get(name) for name in ("id", "block_id", "task")]
+    return next((id for id in given if isinstance(id, str) and _RECORD.fullmatch(id)), None)
+
+
+def _repaired(operation: Operation, arguments: Json, errors: list[Any]) -> Json | None:
+    """The arguments with misspelt names corrected, numbers moved into range, and without what cannot be understood
+    and need not be given; None where that is not all that is wrong."""
+    repaired = dict(arguments)
     for error in errors:
-        name, context = error["loc"][0], error.get("ctx", {})
-        if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
-            near = nearest(str(name), argument_names(operation))
-            value = mended.pop(str(name), None)
-            if near is None or near in mended:
-                return None
-            mended[near] = value
-        elif error["type"] == "missing":
-            continue  # a misspelt name may be the missing one; the check below tells
-        elif error["type"] in {"greater_than_equal", "less_than_equal"} and len(error["loc"]) == 1:
-            mended[str(name)] = context.get("ge", context.get("le"))
-        else:
+        # A misspelt name may be the missing one; the check below tells.
+        if error["type"] != "missing" and not _repair(operation, repaired, error):
             return None
+    # Tried, not trusted: a suggestion that is refused again would cost the agent a second round.
+    return repaired if _is_valid(operation, repaired) else None
+
+
+def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
+    """Correct or leave out what one error is about; False where it cannot be left out."""
+    name, is_deeper = str(error["loc"][0]), len(error["loc"]) > 1
+    if error["type"] in {"greater_than_equal", "less_than_equal"} and not is_deeper:
+        context = error.get("ctx", {})
+        repaired[name] = context.get("ge", context.get("le"))
+        return True
+    known = error["type"] != "extra_forbidden" or is_deeper
+    value = repaired.pop(name, None)
+    near = None if known else _near_argument(name, operation)
+    if near is not None and near not in repaired:
+        repaired[near] = _taken(operation, repaired, near, value)
+        return True
+    # What was meant to hold the call back, or says most of it, must not get lost.
+    if operation.destructive or "dry" in name or (known and isinstance(value, dict | list)):
+        return False
+    # Without what selects a record, something else would be written.
+    return not (operation.writes and name in SELECTING)
+
+
+def _near_argument(name: str, operation: Operation) -> str | None:
+    """The argument that was meant. One that selects must be spelled nearly so: else it names another record."""
+    near = nearest(name, argument_names(operation))
+    return near if near not in SELECTING else nearest(name, argument_names(operation), 0.75)
+
+
+def _taken(operation: Operation, rest: Json, name: str, value: Any) -> Any:
+    """The value, or the first of a list where the argument takes one."""
+    is_list = isinstance(value, list) and len(value) > 0
+    return value[0] if is_list and not _is_valid(operation, {**rest, name: value}) else value
+
+
+def _is_valid(operation: Operation, arguments: Json) -> bool:
     try:
-        # Tried, not trusted: a suggestion that is refused again would cost the agent a second round.
-        operation.input.model_validate(mended)
+        operation.input.model_validate(arguments)
     except ValidationError:
-        return None
-    return mended
+        return False
+    return True

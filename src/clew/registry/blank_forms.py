@@ -52,7 +52,7 @@ VERBATIM: dict[str, tuple[str, ...]] = {
     "tasks_batch": ("operations",),
     "thoughtbox_gateway": ("args",),
     # What happened: a client's hook, a witness or a runner tells what was run and printed, and cannot put it otherwise.
-    "moment": (EVERYTHING,),
+    "hook_event": (EVERYTHING,),
     "tasks_receipt_record": ("command", "output_tail", "files", "stamps"),
     "tasks_jobs_report": ("message", "meta"),
     "tasks_jobs_complete": ("summary", "meta"),
@@ -132,16 +132,16 @@ def _refusal(operation: Operation, arguments: Json, looked_at: Json, field: str)
     )
 
 
-def _way_out(operation: Operation, mended: Json) -> Suggestion:
+def _way_out(operation: Operation, repaired: Json) -> Suggestion:
     """The call with what was said in it; where nobody said anything, what it takes."""
     schema = suggest("op_search", "Shows what it takes.", "medium", query=operation.name, detail="schema")
-    if not any(" " in text for text in _texts(mended)):
+    if not any(" " in text for text in _texts(repaired)):
         return schema
     try:
-        operation.input.model_validate(mended)
+        operation.input.model_validate(repaired)
     except ValidationError:
         return schema
-    return suggest(operation.name, "The same without what nobody filled in.", "high", **mended)
+    return suggest(operation.name, "The same without what nobody filled in.", "high", **repaired)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -165,11 +165,15 @@ def _unfilled(value: Any, where: str) -> Iterator[str]:
             yield from _unfilled(item, f"{where}[{number}]")
 
 
+def _filled_lines(text: str) -> str | None:
+    kept = "\n".join(line for line in text.splitlines() if not has_placeholder(line))
+    return None if is_unfilled(kept) or not kept.strip() else kept
+
+
 def _filled(value: Any) -> Any:
     """The value without the lines that nobody filled in; None when nothing else was there."""
     if isinstance(value, str):
-        kept = "\n".join(line for line in value.splitlines() if not has_placeholder(line))
-        return value if not is_unfilled(value) else None if is_unfilled(kept) or not kept.strip() else kept
+        return _filled_lines(value) if is_unfilled(value) else value
     if isinstance(value, dict):
         rest = {key: _filled(item) for key, item in value.items()}
         return {key: item for key, item in rest.items() if item is not None or value[key] is None} or None

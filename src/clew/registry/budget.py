@@ -33,7 +33,7 @@ class Follow(NamedTuple):
     """
 
     path: str
-    mend: Callable[[Any, Result], Any]
+    fix: Callable[[Any, Result], Any]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Trim:
     page: str | None = None
     key: str = "seq"
     follow: Follow | None = None
+    also_follow: Follow | None = None
     count: str | None = None
     more: str | None = None
     mixed: bool = False
@@ -62,13 +63,17 @@ class Trim:
     around: str | None = None
 
     @property
+    def follows(self) -> list[Follow]:
+        return [follow for follow in (self.follow, self.also_follow) if follow is not None]
+
+    @property
     def needed(self) -> tuple[str, ...]:
         """The fields that stand in every form of an item, because something outside of the list speaks of them."""
         return (self.key,) if self.mixed or self.around else ()
 
     def dependents(self) -> list[str]:
         """The fields of the result that say something of the length of the list."""
-        paths = [self.page, self.count, self.more, self.follow.path if self.follow else None]
+        paths = [self.page, self.count, self.more, *(follow.path for follow in self.follows)]
         return [path.split(".")[0] for path in paths if path is not None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from clew.errors import warning
@@ -187,55 +188,42 @@ def escalated(default: int, needed: int) -> int:
 
 
 def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Result:
-    """What fits of an answer that no step makes small enough.
-
-    The name of the thing that was asked for comes first, then the list that is given up last, by the name of one item;
-    then the fields that the budget keeps, what counts or pages that list, a label for the item, the other lists, and
-    what else fits of what the steps have left. Fields that a step dropped come back as candidates: here `keep` decides.
-    """
-    subject = _subject(result, budget, limit)
-    kept = subject | _last_list(shrunk, budget, limit - (size(subject) - 1 if subject else 0))
-    last = list(_lists(kept))
-    # While the list waits for room, the thing has its name alone, so that a larger budget does not take back the rest.
-    settled = kept.keys() - (subject.keys() if last or not any(places(shrunk, _last_trim(budget).path)) else ())
-
-    def add(name: str, value: Any) -> bool:
+    """What fits of an answer that no step makes small enough: each candidate that still has room, in order."""
+    kept: Result = {}
+    for name, value in _candidates(result, shrunk, budget, kept):
         fitting = _as_fits(name, value, budget, limit - size({**kept, name: 0, "truncated": True}) + 1)
-        kept.update({} if fitting is None else {name: fitting})
-        return fitting is not None
-
-    others = [step for step in reversed(asked_for(budget)) if step.path.split(".")[0] not in kept]
-    # What depends on a list can be given only when it is known whether the list is.
-    waiting = {"truncated", *(name for step in others for name in step.dependents())}
-    for name in budget.keep:
-        if name in result and name not in waiting | settled:
-            add(name, shrunk.get(name, result[name]))
-    # Where a list goes on is worth more than a label. Without room for the one there is none of the other, so that a
-    # larger budget does not take the label back.
-    told = [name for name in (_last_trim(budget).dependents() if last else ()) if name in shrunk]
-    for name in told:
-        if name not in kept:
-            add(name, shrunk[name])
-    for name in last if all(name in kept for name in told) else ():
-        any(add(name, [form]) for form in ListCut(result, result, name, _last_trim(budget), None).forms())
-    for step in others:
-        name = step.path.split(".")[0]
-        if name in shrunk and name not in kept and not add(name, shrunk[name]):
-            _remove(shrunk, step, budget)
-    for name in dict.fromkeys([*(name for name in budget.keep if name in result), *shrunk]):
-        # The last list may stand alone in its object so far; with more room it gets the rest of it back.
-        narrow = isinstance(kept.get(name), dict) and name not in budget.keep
-        if name != "truncated" and (name not in kept or narrow):
-            add(name, shrunk.get(name, result[name]))
+        if fitting is not None:
+            kept[name] = fitting
     if kept:
         return {**kept, "truncated": True}
     return next(payload for payload in MINIMAL if size(payload) <= limit)
 
 
-def _remove(shrunk: Result, step: Trim, budget: Budget) -> None:
-    for holder, name in list(places(shrunk, step.path)):
-        if holder[name]:
-            ListCut(shrunk, holder, name, step, budget.report).remove()
+def _candidates(result: Result, shrunk: Result, budget: Budget, kept: Result) -> Iterator[tuple[str, Any]]:
+    """Fields that a minimal answer may show, the most important first; a later value of a field is a fuller one.
+
+    The name of the thing that was asked for, the list that is given up last by one item, what counts or pages that
+    list, the fields that the budget keeps, a label for the item, and whatever else the steps have left. Fields that a
+    step dropped come back as candidates: here `keep` decides. `kept` is what was shown so far.
+    """
+    subject, last = _subject(result, budget), _last_trim(budget)
+    yield from subject.items()
+    yield from _last_list(shrunk, last).items()
+    listed = kept.keys() - subject.keys()
+    if listed:
+        yield from _named(last.dependents(), shrunk)
+    dependents = {"truncated"}.union(*(step.dependents() for step in asked_for(budget)))
+    keeps = [name for name in budget.keep if name not in dependents | listed]
+    yield from _named(keeps, {**result, **shrunk})
+    labelled = listed & _lists(shrunk).keys()
+    for name in labelled:
+        cut = ListCut(result, result, name, last, None)
+        yield from ((name, [form]) for form in reversed(cut.forms()))
+    yield from _named([name for name in shrunk if name not in dependents.union(keeps, labelled)], shrunk)
+
+
+def _named(names: Iterable[str], values: Result) -> Iterator[tuple[str, Any]]:
+    return ((name, values[name]) for name in names if name in values)
 
 
 def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
@@ -249,12 +237,12 @@ def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
     return _slim(value, room) if name in budget.keep and name != "pagination" else None
 
 
-def _subject(result: Result, budget: Budget, limit: int) -> Result:
+def _subject(result: Result, budget: Budget) -> Result:
     """The thing that an answer is about, by its name alone: what a budget keeps first, if that is an object."""
     field = budget.keep[0] if budget.keep else ""
     thing = result.get(field)
     called = _called(thing) if isinstance(thing, dict) else {}
-    return {field: called} if called and size({field: called, "truncated": True}) <= limit else {}
+    return {field: called} if called else {}
 
 
 def _called(thing: Result) -> Result:
@@ -269,15 +257,13 @@ def _last_trim(budget: Budget) -> Trim:
     return last if isinstance(last, Trim) and not last.floor else Trim("")
 
 
-def _last_list(shrunk: Result, budget: Budget, limit: int) -> Result:
-    """The list that the last step would empty, alone in its place, if there is room for it; else nothing."""
-    step = _last_trim(budget)
+def _last_list(shrunk: Result, step: Trim) -> Result:
+    """The list that the last step would empty, alone in its place; nothing where it is empty."""
     for holder, name in places(shrunk, step.path):
         value: Any = holder[name]
         for part in reversed(step.path.split(".")):
             value = {part: value}
-        if holder[name] and size({**value, "truncated": True}) <= limit:
-            return dict(value)
+        return dict(value) if holder[name] else {}
     return {}
 
 

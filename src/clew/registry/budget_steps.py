@@ -60,7 +60,7 @@ class ListCut:
     def __init__(self, result: Result, holder: dict[str, Any], name: str, step: Trim, report: str | None) -> None:
         self.result, self.holder, self.name, self.step, self.report = result, holder, name, step, report
         self.items: Any = holder[name]
-        self._followers = self._fields(step.follow.path if step.follow else None)
+        self._followers = [(follow, found) for follow in step.follows for found in self._fields(follow.path)]
         self._pages = self._fields(step.page)
         self._counts = self._fields(step.count)
         self._mores = self._fields(step.more)
@@ -96,8 +96,8 @@ class ListCut:
         self.holder[self.name] = shown
         for place, field, page in self._pages:
             place[field] = _repaged(dict(page), self.step, self.items, count)
-        for place, field, before in self._followers:
-            place[field] = self.step.follow.mend(before, self.result) if self.step.follow else before
+        for follow, (place, field, before) in self._followers:
+            place[field] = follow.fix(before, self.result)
         for place, field, _ in self._counts:
             place[field] = count
         for place, field, already in self._mores:

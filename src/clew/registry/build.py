@@ -1,4 +1,7 @@
-"""Writes the generated index and pages from the declarations: `python -m clew.registry.build`."""
+"""Writes the generated index and pages from the declarations: `python -m clew.registry.build`.
+
+The index is not in git. `make` and every build of the package write it (`--index-only`, hatch_build.py).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ import orjson
 
 from clew import hooks
 from clew.canonical import Json
-from clew.ids import BLOCK_PREFIXES, PATTERNS
+from clew.ids import PATTERNS
+from clew.kinds import statuses
+from clew.kinds.catalogue import all_kinds
+from clew.kinds.kind import Kind
 from clew.registry import operation as operations
 from clew.registry import reference
 from clew.registry import resource as resources
 from clew.registry.catalogue import TIERS, import_everything
 from clew.registry.operation import AgentForm, Operation
+from clew.registry.toolsets import tier_listing
 
 INDEX = Path(__file__).with_name("index.json")
 PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "facts.js"
@@ -25,7 +32,7 @@ DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
 def index() -> dict[str, list[Json]]:
     """Everything that Clew declares, in a fixed order; a test may have declared more in this process."""
     import_everything()
-    ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(item.tier), item.name))
+    ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(tier_listing(item.name)), item.name))
     return {
         "operations": [_operation(item) for item in ordered if _is_own(item.module)],
         "resources": [_resource(item) for _, item in sorted(resources.declared().items()) if _is_own(item.module)],
@@ -45,7 +52,7 @@ def render() -> bytes:
 def _operation(item: Operation) -> Json:
     return {
         "name": item.name,
-        "tier": item.tier,
+        "tier": tier_listing(item.name),
         "domain": item.domain,
         "module": item.module,
         "summary": item.summary,
@@ -53,11 +60,11 @@ def _operation(item: Operation) -> Json:
         "read_only": not item.writes,
         "destructive": item.destructive,
         "idempotent": item.idempotent,
-        "lines": bool(item.portal),
+        "lines": bool(item.view.in_lines),
         "aliases": list(item.aliases),
         "example": item.example,
         "input_schema": input_schema(item),
-        **({"agent": _agent_form(item.agent)} if item.agent is not None else {}),
+        **({"agent": _agent_form(item.view.agent)} if item.view.agent is not None else {}),
     }
 
 
@@ -67,7 +74,7 @@ def _agent_form(form: AgentForm) -> Json:
 
 def input_schema(item: Operation) -> Json:
     schema: Json = slim(item.input.model_json_schema())
-    if not item.workspace:
+    if not item.input.names_workspace:
         schema.get("properties", {}).pop("workspace", None)
     schema.pop("description", None)
     _list_synonyms(item, schema)
@@ -93,15 +100,16 @@ def slim(value: Any) -> Any:
     kept = {k: v for k, v in value.items() if not (k == "title" and isinstance(v, str))}
     if "default" in kept and kept["default"] is None:
         del kept["default"]
-    options = kept.get("anyOf")
-    if isinstance(options, list):
-        real = [option for option in options if option != {"type": "null"}]
-        if len(real) == 1 and len(real) < len(options):
-            del kept["anyOf"]
-            kept = {**real[0], **kept}
-        else:
-            kept["anyOf"] = real
+    if isinstance(kept.get("anyOf"), list):
+        kept = _without_null(kept)
     return {key: _properties(item) if key == "properties" else slim(item) for key, item in kept.items()}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    options = schema.pop("anyOf")
+    real = [option for option in options if option != {"type": "null"}]
+    alone = len(real) == 1 and len(real) < len(options)
+    return {**real[0], **schema} if alone else {**schema, "anyOf": real}
 
 
 def _properties(properties: Json) -> Json:
@@ -134,32 +142,54 @@ def _prompt(item: resources.Prompt) -> Json:
 
 def page_facts() -> str:
     """What the page must know of the declarations, as a JavaScript module: it repeats none of this by hand."""
+    from clew.kinds.statuses import MEANING
     from clew.ledger.cipher import KINDS
-    from clew.reasoning.visibility import CARD_TYPES
-    from clew.store.workspaces import EVENT_TYPES
 
     import_everything()
-    facts = {
+    facts: dict[str, Any] = {
         "IDS": {kind: f"^(?:{pattern.pattern})$" for kind, pattern in PATTERNS.items()},
-        "BLOCK_PREFIXES": BLOCK_PREFIXES,
+        "STATUS": _status_words(),
+        "STATES": {word: state.value for word, state in MEANING.items()},
+        "RECORD_KINDS": [_kind_facts(kind) for kind in all_kinds()],
         "THOUGHT_KINDS": KINDS,
-        "CARD_TYPES": CARD_TYPES,
-        "EVENTS": dict(sorted(EVENT_TYPES.items())),
     }
-    parts = [
-        f"export const {name} = {orjson.dumps(fact, option=orjson.OPT_INDENT_2).decode()};\n"
-        for name, fact in facts.items()
-    ]
+    parts = [f"export const {name} = {_by_lines(fact)};\n" for name, fact in facts.items()]
     return "\n".join(["// Written by `make index` from the declarations; edit those.\n", *parts])
+
+
+def _by_lines(fact: Any) -> str:
+    """One line for each entry, so that a difference names what has changed."""
+    if isinstance(fact, dict):
+        lines = [f"  {orjson.dumps(key).decode()}: {orjson.dumps(value).decode()}" for key, value in fact.items()]
+        return "\n".join(["{", ",\n".join(lines), "}"])
+    return "\n".join(["[", ",\n".join(f"  {orjson.dumps(item).decode()}" for item in fact), "]"])
+
+
+def _status_words() -> dict[str, str]:
+    """The status words under the names that the code gives them."""
+    return {name: value for name, value in vars(statuses).items() if name.isupper() and isinstance(value, str)}
+
+
+def _kind_facts(kind: Kind) -> Json:
+    return {
+        "name": kind.name,
+        "family": kind.family.value,
+        "store": kind.store,
+        "prefix": kind.prefix,
+        "states": {status: state.value for status, state in kind.states.items()},
+        "as_card": {status: state.value for status, state in kind.as_card.items()},
+    }
 
 
 def _hook(item: hooks.Hook) -> Json:
     return {"point": item.point, "key": item.key, "module": item.module}
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     INDEX.write_bytes(render())
     sys.stderr.write(f"wrote {INDEX}\n")
+    if "--index-only" in (sys.argv[1:] if arguments is None else arguments):
+        return
     PAGE_FACTS.write_text(page_facts(), encoding="utf-8")
     sys.stderr.write(f"wrote {PAGE_FACTS}\n")
     if DOCS.is_dir():

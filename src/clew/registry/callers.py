@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from clew.clock import Clock
 from clew.registry.connection import Connection
-from clew.store.database import Database
+from clew.registry.mcp_sessions import keep_number, number_of
+from clew.store.database import Database, Transaction
 from clew.store.rows import TableRow, find, load
 from clew.store.workspaces import keep_meta, next_count, read_meta
 
@@ -63,17 +64,24 @@ def client_author(database: Database, connection: Connection, writes: bool) -> s
     none: it must not wait for whoever is writing.
     """
     name = client_family(connection)
-    # A stateless request has no connection that could own a number; all of them are the client as such.
+    # A stateless request over HTTP has no connection that could own a number; all of them are the client as such.
     if not name or not connection.durable:
         return name or None
     if connection.number is None and writes:
-        connection.number = _next_number(database, name)
+        with connection.numbering:
+            if connection.number is None:
+                connection.number = _next_number(database, name, connection.handle)
     return name if connection.number is None else f"{name}-{connection.number}"
 
 
-def _next_number(database: Database, name: str) -> int:
+def _next_number(database: Database, name: str, session: str | None) -> int:
     with database.write() as tx:
-        return next_count(tx, "", f"client:{name}")
+        # A session of MCP may go from server to server between its calls, and is the same connection on all of them.
+        known = number_of(tx, session)
+        if known is None:
+            known = next_count(tx, "", f"client:{name}")
+            keep_number(tx, session, known)
+        return known
 
 
 def base36(number: int) -> str:
@@ -121,6 +129,11 @@ def caller_of(ctx: Context) -> Caller:
     # An id that the caller gave itself is a family of its own, whichever client it comes through.
     unnamed = agent in ("", family, f"{family}-{connection.number}")
     return Caller(agent, handle, family if unnamed else agent)
+
+
+def author_name(ctx: Context) -> str | None:
+    """Who a record is by: a person, an agent that gives an id, or the client. Events keep which connection it was."""
+    return caller_of(ctx).family or ctx.agent
 
 
 def is_own(ctx: Context, author: str | None) -> bool:
@@ -283,16 +296,20 @@ def _keep(ctx: Context, column: str, value: str | int | None) -> None:
 
 
 def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[str]:
-    """What clients whose names begin like this have had in focus since then: each once, the latest first."""
+    """What clients whose names begin like this have had in focus since then: each once, the latest first.
+
+    Whose token names it is known by that name, whatever client it uses; nobody else's focus is its own.
+    """
     found: dict[str, None] = {}
+    named = ctx.connection.principal.agent if ctx.connection.principal is not None else ""
     rows = ctx.tx.all(
-        "SELECT family, focus FROM caller_state WHERE workspace = ? AND seen_at_ms >= ? AND focus IS NOT NULL"
+        "SELECT agent, family, focus FROM caller_state WHERE workspace = ? AND seen_at_ms >= ? AND focus IS NOT NULL"
         " ORDER BY seen_at_ms DESC, agent, connection LIMIT 100",
         ctx.workspace,
         since_ms,
     )
     for row in rows:
-        if row["family"].startswith(tuple(families)):
+        if row["agent"] == named if named else row["family"].startswith(tuple(families)):
             found[row["focus"]] = None
     return list(found)
 
@@ -304,3 +321,15 @@ def latest_family(ctx: Context, families: Iterable[str]) -> str | None:
         ctx.workspace,
     )
     return next((row["family"] for row in rows if row["family"].startswith(tuple(families))), None)
+
+
+def client_families(tx: Transaction) -> list[str]:
+    """Every client that has written to the store."""
+    rows = tx.all("SELECT DISTINCT family FROM caller_state WHERE family <> '' ORDER BY family")
+    return [row["family"] for row in rows]
+
+
+def families(ctx: Context) -> dict[str, str]:
+    """The client behind each agent that wrote here: `claude-code-7` is a connection of `claude-code`."""
+    rows = ctx.tx.all("SELECT agent, family FROM caller_state WHERE workspace = ? AND family <> ''", ctx.workspace)
+    return {row["agent"]: row["family"] for row in rows}

@@ -15,10 +15,25 @@ import orjson
 
 from clew import hooks
 from clew.canonical import Json
-from clew.registry.toolsets import TOOLSETS, tier_of
+from clew.registry.toolsets import tier_of, toolset_named
 
 TIERS = ("core", "daily", "full")
-DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall", "moments")
+DOMAINS = (
+    "index",
+    "registry",
+    "records",
+    "reasoning",
+    "tasks",
+    "ledger",
+    "memory",
+    "recall",
+    "importers",
+    "history",
+    "audit",
+    "hook_events",
+    "sync",
+    "contracts",
+)
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 
@@ -89,7 +104,7 @@ class Catalogue:
 
     def listed(self, toolset: str) -> list[OperationEntry]:
         """The operations that a list of this toolset shows, in a fixed order."""
-        named = TOOLSETS[toolset].tools
+        named = toolset_named(toolset).tools
         if named is None:
             return [entry for entry in self.operations if self.lists(toolset, entry)]
         own = {entry.name: entry for entry in self.operations}
@@ -98,7 +113,7 @@ class Catalogue:
 
     def lists(self, toolset: str, entry: OperationEntry) -> bool:
         """A tier lists its own operations and those of the smaller tiers; other sets list what they name."""
-        named = TOOLSETS[toolset].tools
+        named = toolset_named(toolset).tools
         if named is not None:
             return entry.name in named
         return TIERS.index(entry.tier) <= TIERS.index(tier_of(toolset))
@@ -114,13 +129,23 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    index = orjson.loads(files("clew.registry").joinpath("index.json").read_bytes())
+    index = _read_index()
     return Catalogue(
         operations=tuple(OperationEntry(**{**row, "aliases": tuple(row["aliases"])}) for row in index["operations"]),
         resources=tuple(ResourceEntry(**row) for row in index["resources"]),
         prompts=tuple(PromptEntry(**{**row, "arguments": tuple(row["arguments"])}) for row in index["prompts"]),
         hooks=tuple(HookEntry(**row) for row in index.get("hooks", ())),
     )
+
+
+def _read_index() -> Json:
+    try:
+        content = files("clew.registry").joinpath("index.json").read_bytes()
+    except FileNotFoundError:
+        message = "index.json is missing: a checkout builds it with `make index`, a package when it is installed"
+        raise SystemExit(f"clew: {message}") from None
+    found: Json = orjson.loads(content)
+    return found
 
 
 def modules_of(point: str, key: str | None) -> list[str]:
@@ -151,9 +176,11 @@ _FAR = 2**31
 def listed(schema: Schema) -> Schema:
     """The schema as a list of tools shows it: without bounds that only guard the door, which checks them anyway.
 
-    A list is read by a model in every conversation; op_search shows the whole schema on demand.
+    A list is read by a model in every conversation; op_search shows the whole schema on demand. It is left open,
+    because every tool also takes `fmt` and `request_id`, and some clients refuse what a closed schema does not name.
     """
-    return _bare(inlined(schema))
+    shown = _bare(inlined(schema))
+    return {name: value for name, value in shown.items() if name != "additionalProperties" or value is not False}
 
 
 def inlined(schema: Schema) -> Schema:
@@ -194,7 +221,11 @@ def _placed(value: Any, definitions: Mapping[str, Schema]) -> Any:
 
 def _bare(schema: Schema) -> Schema:
     kept = {name: value for name, value in schema.items() if not _guards(name, value)}
-    return {name: _listed(name, value) for name, value in kept.items()}
+    shown = {name: _listed(name, value) for name, value in kept.items()}
+    if isinstance(types := shown.get("type"), list):  # strict validators warn about a list of types
+        del shown["type"]
+        shown["anyOf"] = [{"type": type} for type in types]
+    return shown
 
 
 def _guards(name: str, value: Any) -> bool:

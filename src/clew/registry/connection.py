@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple
 
 from clew.canonical import Json
+from clew.errors import warning
+from clew.registry.credentials import Principal
 
 
 class InputRequest(NamedTuple):
@@ -53,16 +56,29 @@ Roots = Callable[[float], list[Json]]
 """Asks the client for its roots, waiting at most so many seconds: [{uri, name}]; raises InputFailed."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallerPlace:
+    """The project of a caller on another machine. This server has none of its files."""
+
+    root: str
+    workspaces: tuple[str, ...] = ()
+    """Other workspaces that were used from there, whose guards hold there too."""
+    written: Mapping[str, list[str]] | None = None
+    """What the words of a command stand for on that machine: the files that it writes or deletes."""
+
+
 OBSERVATORY = "observatory"
 """What the page calls itself as a client."""
 
 
 @dataclass
 class Connection:
-    """One connection with a handshake, or one request of the stateless protocol (then not durable)."""
+    """One connection with a handshake or over a pipe, or one stateless request over HTTP (then not durable)."""
 
     toolset: str = "daily"
     workspace_override: str | None = None
+    known_workspace: str | None = None
+    """The workspace of the last call, by what tells it from one of the same name in another store."""
     agent_id: str | None = None
     handle: str | None = None
     client: str | None = None
@@ -74,20 +90,42 @@ class Connection:
     resume: str | None = None
     roots: Roots | None = None
     local: bool = False
-    """The caller is a person at this machine's shell, who may name any path."""
-    confirmed: bool = False
-    """A person, at a terminal or logged in at the page, has agreed to this very call. Set in this process only, never
-    by a client."""
+    """The caller runs a command in this machine's shell, where it may name any path. Agents run shells too."""
+    place: CallerPlace | None = None
+    """Where the caller works, when that is another machine."""
+    principal: Principal | None = None
+    """What the token or login of the call proves; None on a channel of this machine, which needs neither."""
+    person: str = ""
+    """The person (`@ines`) who makes this call and may decide what waits for one; `registry.people` says how this
+    process made sure of it. Never set from what a client sends, and never on a connection of MCP."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     noticed: bool = False
     """Whether an answer has said that the client's workspace is not there."""
+    numbering: Lock = field(default_factory=Lock, repr=False, compare=False)
+    """Held while the connection gets its number: of calls that write at the same time, one asks for it."""
+    notes: list[dict[str, str]] = field(default_factory=list)
+    """Warnings about earlier calls, for the next answer; work behind the calls leaves them here."""
+    returned: Json = field(default_factory=dict)
+    """What a call gives to the caller's machine beside its answer, where `place` says that it is another one."""
     state: Json = field(default_factory=dict)
     """What a domain keeps for as long as the connection lives, under the domain's name."""
+
+    def note(self, code: str, message: str, recovery: str) -> None:
+        self.notes.append(warning(code, message, recovery))
+
+    def take_notes(self) -> list[dict[str, str]]:
+        taken, self.notes = self.notes, []
+        return taken
 
     def kept(self) -> Json:
         """What the connection needs to go on as itself with another server."""
         return {name: getattr(self, name) for name in _KEPT}
+
+    def take_over(self, other: Connection) -> None:
+        """What a call under a copy of this connection changed."""
+        for name in _KEPT:
+            setattr(self, name, getattr(other, name))
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over what `kept` gave; fields of another version are left alone."""
@@ -95,8 +133,13 @@ class Connection:
             if isinstance(value := kept.get(name), kind):
                 setattr(self, name, value)
 
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Take over what a call on another server has changed; also that it went back to where it began."""
+        self.restore(kept)
+        self.workspace_override = kept.get("workspace_override")
 
-_KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": str}
+
+_KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": str, "known_workspace": str}
 
 
 class Host(NamedTuple):

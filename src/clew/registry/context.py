@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.canonical import Json
 from clew.clock import Clock
-from clew.errors import Suggestion, warning
+from clew.contract import contract_of
+from clew.errors import ClewError, Suggestion, warning
 from clew.registry.callers import keep_seen
 from clew.registry.connection import Connection
 from clew.registry.permission import check_not_mistyped, check_room, of_another_project, permitted
+from clew.registry.write_log import begun, log_write
 from clew.settings import PLACE, Settings
 from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
@@ -20,6 +24,14 @@ if TYPE_CHECKING:
     from clew.registry.dispatch import Dispatcher
 
 Progress = Callable[[float, float | None, str | None], None]
+
+
+@lru_cache(maxsize=64)
+def _is_no_project(root: Path, home: Path) -> bool:
+    """Whether a server was started in a directory that only happens to be one, such as / or the data directory: what it
+    holds is the machine's, and everybody's."""
+    place, data = root.resolve(), home.resolve()
+    return place == Path(place.anchor) or (data.is_relative_to(place) and not (place / ".git").exists())
 
 
 class Remarks:
@@ -35,10 +47,24 @@ class Remarks:
         """Called with the result as its budget has left it, and whether it is told in lines."""
         self.call: tuple[str, Json] | None = None
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
+        self.sent: Json = {}
+        """The arguments under the names that the caller used."""
         # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
         self.state_ms = 0
+        self.written: int | None = None
+        """The number of the last event that the call wrote, by which `undo` knows it."""
         self.empty = False
         """The workspace of the call was looked at, and holds nothing yet."""
+        self._masked = 0
+
+    def note_masked(self, count: int) -> None:
+        """Say once how many secrets of the call were not stored."""
+        if not count:
+            return
+        self._masked += count
+        told = f"{self._masked} secret(s) were not stored"
+        said = warning("SECRET_MASKED", told, "Keep secrets out of memory.")
+        self.warnings[:] = [*(item for item in self.warnings if item["code"] != said["code"]), said]
 
 
 class Context:
@@ -66,7 +92,44 @@ class Context:
 
     @property
     def settings(self) -> Settings:
-        return self.dispatcher.settings
+        """As they are for this caller, whose token may name fewer workspaces."""
+        return self.dispatcher.settings_for(self.connection)
+
+    @property
+    def project(self) -> Path | None:
+        """The project that the server stands in, if this is its workspace: elsewhere a path means another file."""
+        if self.is_elsewhere:
+            return None
+        own = self.dispatcher.settings
+        return own.project_root if self.workspace == own.workspace else None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the caller has no files here: it is on another machine, or at a server that stands in no project."""
+        connection, settings = self.connection, self.dispatcher.settings
+        if connection.place is not None:
+            return True
+        if connection.principal is None:
+            return False
+        return bool(settings.public_url) or _is_no_project(settings.project_root, settings.home)
+
+    @property
+    def files(self) -> Path:
+        """Below what a caller names files that are read or written for it."""
+        if self.is_elsewhere:
+            raise ClewError(
+                "NOT_ALLOWED",
+                "this server has no project of yours, and so no files that you could name",
+                "Give the content itself instead of a path; or run it on the machine that has the files.",
+                details={"rule": "files"},
+            )
+        return self.settings.project_root
+
+    @property
+    def root(self) -> Path:
+        """The root of the caller's project as the caller names it, which may be on another machine."""
+        place = self.connection.place
+        return Path(place.root) if place is not None else self.settings.project_root
 
     @property
     def database(self) -> Database:
@@ -90,8 +153,16 @@ class Context:
     def now_ms(self) -> int:
         return self.ws.now_ms
 
+    def is_compact(self, verbosity: str | None) -> bool:
+        """Whether to answer in few words."""
+        by_itself = contract_of(self.connection.toolset).is_compact(self.settings)
+        return verbosity == "compact" if verbosity is not None else by_itself
+
     def warn(self, code: str, message: str, recovery: str) -> None:
         self.remarks.warnings.append(warning(code, message, recovery))
+
+    def note_masked(self, count: int) -> None:
+        self.remarks.note_masked(count)
 
     def suggest(self, suggestion: Suggestion) -> None:
         self.remarks.suggestions.append(suggestion)
@@ -126,13 +197,19 @@ class Context:
     @contextmanager
     def reading(self) -> Iterator[Context]:
         """One state of the store. A workspace that nobody wrote in reads as an empty one; reading never makes it."""
-        with self.database.read() as tx:
-            yield self._bound(tx, find_workspace(tx, self.workspace) or unborn_workspace(self.workspace))
+        with self.database.read(self.workspace) as tx:
+            bound = self._bound(tx, find_workspace(tx, self.workspace) or unborn_workspace(self.workspace))
+            self._warn_of_replacement(bound.ws)
+            self.connection.known_workspace = bound.ws.identity
+            yield bound
 
     @contextmanager
-    def writing(self) -> Iterator[Context]:
-        """One transaction; what it did is durable when the block ends."""
-        with self.database.write() as tx:
+    def writing(self, logged: bool = True) -> Iterator[Context]:
+        """One transaction; what it did is durable when the block ends.
+
+        What is not `logged` is nobody's own write, such as reading in what a person edited: no undo takes it back.
+        """
+        with self.database.write(self.workspace) as tx:
             row = find_workspace(tx, self.workspace)
             if row is None:
                 self._check_new(tx)
@@ -142,17 +219,22 @@ class Context:
                 bound.emit("system", "workspace_created", self.workspace)
             self._keep_guard(bound.ws)
             self._warn_of_clock(bound.ws)
-            begun = bound.ws.seq
+            self._warn_of_replacement(bound.ws)
+            before = begun(bound.ws)
             yield bound
             if bound.agent is not None and bound.ws.changed:
                 # Before the row is saved, and only if something was written: a call that changed nothing leaves no
                 # trace.
                 keep_seen(bound)
+            if logged:
+                log_write(bound, before)
             bound.ws.save()
             self._note_state(bound.ws)
+        # Only now: a workspace whose making was rolled back was never there.
+        self.connection.known_workspace = bound.ws.identity
         for after in committed.all():
             # Outside of the transaction: whoever listens may open one of its own.
-            after(self.database, self.workspace, begun, bound.ws.seq)
+            after(self.database, self.workspace, before[0], bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)
@@ -173,6 +255,18 @@ class Context:
                 "Check this machine's clock. From here on its time is used; order is kept by seq.",
             )
 
+    def _warn_of_replacement(self, ws: Workspace) -> None:
+        """A client whose store was removed or replaced would take the empty answers of the new one for the truth."""
+        known = self.connection.known_workspace
+        if known is None or known == ws.identity or known.partition(" ")[2] != ws.id:
+            return
+        self.connection.known_workspace = None
+        self.warn(
+            "STORE_REPLACED",
+            f"the store was removed or replaced since your last call: what you wrote to {ws.id} before is not in it",
+            "Tell the user. A backup can be restored by `clew restore FILE`.",
+        )
+
     def _check_guard(self, ws: Workspace) -> None:
         guard = self.settings.project_guard
         # A place is only a hint: whoever names a workspace means to share it. A mark that somebody chose is binding.
@@ -182,8 +276,9 @@ class Context:
 
     def _keep_guard(self, ws: Workspace) -> None:
         """Mark the workspace with its project. One that a call merely named is nobody's until its project uses it."""
-        if ws.project_guard is None and (self.settings.project_guard or ws.id == self.settings.workspace):
-            ws.project_guard = self.settings.own_guard
+        own = self.dispatcher.settings
+        if ws.project_guard is None and (own.project_guard or ws.id == own.workspace):
+            ws.project_guard = own.own_guard
 
     def _check_new(self, tx: Transaction) -> None:
         check_room(tx)

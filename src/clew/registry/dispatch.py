@@ -3,41 +3,52 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from time import monotonic
 from typing import Any, NamedTuple
 
 from clew.canonical import Json, canonical, digest
 from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest
 from clew.ids import check_agent, check_workspace
-from clew.registry import budget_fit
-from clew.registry import envelope as line_protocol
-from clew.registry.arguments import check_inner, check_raw, complete_refusal, parse
+from clew.registry import budget_fit, repair
+from clew.registry.accounts import account
+from clew.registry.arguments import (
+    SELECTING,
+    check_inner,
+    check_raw,
+    complete_refusal,
+    parse,
+    under_own_names,
+    without_secrets,
+)
 from clew.registry.budget import size
+from clew.registry.call import Call
 from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
-from clew.registry.envelope import Answer, failure, outline, success
-from clew.registry.import_offer import offered, waiting_store
+from clew.registry.envelope import Answer, command, failure, import_offer, intent_of, refusal_form, success
 from clew.registry.lookup import find_completer, find_operation, find_prompt, find_resource
-from clew.registry.operation import AgentForm, Input, Operation
-from clew.registry.permission import own_workspace, permitted
+from clew.registry.operation import Input, Operation
+from clew.registry.permission import check_scope, narrowed, own_workspace, permitted
+from clew.registry.presentation import Presenter, agent_form, in_lines
+from clew.registry.quiet import quiet
+from clew.registry.quota import count_write
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted, leads_to, next_page, with_room
-from clew.registry.toolsets import TOOLSETS, tier_of
-from clew.settings import MIND_MEM, Settings
+from clew.registry.toolsets import toolset_named
+from clew.settings import Settings
 from clew.store.database import Database
 from clew.store.requests import StoredRequest, check_request_id
+from clew.surroundings import elsewhere
 
 log = logging.getLogger("clew.dispatch")
 
 CALLS_ANOTHER = "op_call"
 """Hands its request id on to the operation that it calls."""
 
-STANDING = "status"
+STATUS = "status"
 """Says how things stand in the workspace, also what waits to be imported."""
 
 LONGEST_BEGINNING = 1_000
@@ -55,32 +66,32 @@ class PromptText(NamedTuple):
     messages: list[tuple[str, str]]
 
 
-@dataclass
-class Call:
-    """One call on its way through the dispatcher."""
-
-    name: str
-    connection: Connection
-    workspace: str
-    explicit_workspace: bool
-    fmt: str | None
-    progress: Progress | None
-    remarks: Remarks
-    request: StoredRequest | None = None
-
-
 class Dispatcher:
+    keeps_store = True
+    """Whether the store is this process's own; else every call goes to a server that has it."""
+
     def __init__(self, settings: Settings, database: Database, clock: Clock = system_clock) -> None:
         self.settings = settings
         self.database = database
         self.clock = clock
         self._made_agent: str | None = None
         self._settled = False
+        self._presenter = Presenter(settings, self._default_workspace)
 
     def call(
         self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None = None
     ) -> Answer:
         """Run an operation. Never raises for anything a caller can send or a store can do."""
+        began = monotonic()
+        is_elsewhere = connection.place is not None or (connection.principal is not None and self.settings.public_url)
+        with quiet.call(), elsewhere() if is_elsewhere else nullcontext():
+            call, answer = self._call(name, arguments, connection, progress)
+        account(call.name, call.workspace, call.agent, answer, monotonic() - began)
+        return answer
+
+    def _call(
+        self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None
+    ) -> tuple[Call, Answer]:
         # Made before anything can fail, so that a refusal of any step has a call to speak of.
         call = Call(name, connection, self.settings.workspace, False, None, progress, Remarks())
         operation: Operation | None = None
@@ -89,20 +100,30 @@ class Dispatcher:
             call.name = operation.name
             # Before the workspace is chosen: settling may give this directory another one than its name suggests.
             self.settle()
-            raw = self._unwrap(call, operation, check_raw(arguments))
+            if operation.name != CALLS_ANOTHER:  # which writes only if the operation that it calls does
+                check_scope(connection, operation.writes)
+                if operation.writes:
+                    count_write(self.settings, self.database, self.clock, connection)
+            call.workspace = self.settings_for(connection).workspace
+            raw = self._unwrap(call, operation, self._public(call, operation, check_raw(arguments)))
             # Kept as the caller sent it: the suggestion of a next page or a larger budget repeats these arguments.
-            call.remarks.call = (operation.name, raw)
+            call.remarks.call, call.remarks.sent = (operation.name, raw), raw
             args = parse(operation, raw)
+            # From here on under the names that the tool list publishes, which a suggestion has to obey.
+            call.remarks.call = (operation.name, under_own_names(operation, raw))
             result = self._run(call, operation, args)
-            return _passed_on(call, result) if isinstance(result, Answer) else self._answer(call, operation, result)
+            if isinstance(result, Answer):
+                return call, _passed_on(call, result)
+            return call, self._answer(call, operation, result)
         except ClewError as error:
-            return self._refusal(call, operation, error)
+            return call, self._refused(call, operation, error, arguments)
         # Not an error: the operation asks the client's model something first, and is called again with the answer.
         except InputRequired as needed:
-            return Answer(True, success(call.name, {}, [], [], self.clock()), input_required=needed)
+            envelope = success(call.name, {}, [], [], self.clock())
+            return call, Answer(True, envelope, input_required=needed)
         except Exception as defect:
             log.exception("operation %s failed", call.name)
-            return self._refusal(call, operation, _defect(operation, defect))
+            return call, self._refusal(call, operation, _defect(operation, defect))
 
     def invoke(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run another operation inside the transaction of this one, under the same checks."""
@@ -110,7 +131,8 @@ class Dispatcher:
         # It would commit in the middle of the outer transaction, and a refusal afterwards could not undo that.
         if operation.mode == "own":
             raise ClewError("INVALID_INPUT", f"{name} opens transactions of its own and cannot run inside another")
-        args = parse(operation, {"workspace": ctx.workspace, **check_raw(arguments)})
+        public, _ = without_secrets(operation, check_raw(arguments))
+        args = parse(operation, {"workspace": ctx.workspace, **public})
         return self._shaped(operation.function(ctx, args))
 
     def read_resource(self, uri: str, connection: Connection) -> ResourceText:
@@ -148,10 +170,24 @@ class Dispatcher:
         if not self._settled:
             self.settings, self._settled = own_workspace(self.settings, self.database)
 
+    def settings_for(self, connection: Connection) -> Settings:
+        """The server's settings, narrowed to the workspaces that the caller's token names."""
+        wanted = connection.principal.workspaces if connection.principal is not None else ()
+        return narrowed(self.settings, wanted) if wanted else self.settings
+
     def _context(self, connection: Connection) -> Context:
         self.settle()
-        workspace = connection.workspace_override or self.settings.workspace
+        check_scope(connection, writes=False)
+        settings = self.settings_for(connection)
+        workspace = permitted(settings, connection.workspace_override or settings.workspace)
         return Context(self, connection, workspace, self._agent(connection, None))
+
+    def _public(self, call: Call, operation: Operation, raw: Json) -> Json:
+        """What was sent, without secrets."""
+        public, found = without_secrets(operation, raw)
+        if operation.writes:
+            call.remarks.note_masked(found)
+        return public
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
         """Take out what belongs to every call: the workspace, the format and the id of the request."""
@@ -180,12 +216,17 @@ class Dispatcher:
         return raw
 
     def _workspace(self, connection: Connection, given: str | None, operation: Operation) -> str:
-        default = connection.workspace_override or self.settings.workspace
+        settings = self.settings_for(connection)
+        default = connection.workspace_override or settings.workspace
         chosen = check_workspace(given) if given is not None else default
-        return permitted(self.settings, chosen)
+        return permitted(settings, chosen)
 
     def _agent(self, connection: Connection, given: str | None, writes: bool = False) -> str | None:
-        """Who calls: by the id it gives, by the server's settings, else by its client's name for itself."""
+        """Who calls: a person, else by the id it gives, by the server's settings, or by its client's name."""
+        if connection.person:
+            return connection.person
+        if connection.principal is not None and connection.principal.agent:
+            return connection.principal.agent
         chosen = given or connection.agent_id or self.settings.agent_id
         if chosen == AUTO:
             self._made_agent = self._made_agent or stored_agent(self.database, self.clock)
@@ -194,6 +235,7 @@ class Dispatcher:
 
     def _run(self, call: Call, operation: Operation, args: Input) -> dict[str, Any] | Answer:
         agent = self._agent(call.connection, getattr(args, "agent_id", None), operation.writes)
+        call.agent = agent
         ctx = Context(self, call.connection, call.workspace, agent, call.progress, call.remarks)
         if operation.mode == "own":
             result = once_in_parts(ctx, call.request, lambda: operation.function(ctx, args))
@@ -238,7 +280,7 @@ class Dispatcher:
         if fitted is not None:
             call.remarks.warnings.extend(budget_fit.budget_warnings(fitted))
         for action in call.remarks.shown:
-            action(shown, _in_lines(operation, call))
+            action(shown, in_lines(operation, call))
         self._suggest_the_rest(call, operation, shown, result if fitted and fitted.truncated else None)
         return shown
 
@@ -260,88 +302,108 @@ class Dispatcher:
                 call.remarks.suggestions.append(suggest(operation.name, leads_to(after), "medium", **(again | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
-        if call.remarks.empty or operation.name == STANDING:
+        if call.remarks.empty or operation.name == STATUS:
             self._offer_import(call, call.remarks.suggestions)
+        if operation.view.bare is None:
+            call.remarks.warnings += call.connection.take_notes()
         suggestions = self._suggestions(call, call.remarks.suggestions)
-        envelope = success(operation.intent, result, call.remarks.warnings, suggestions, call.remarks.state_ms)
-        return self._finished(call, operation, envelope)
+        envelope = success(intent_of(operation.name), result, call.remarks.warnings, suggestions, call.remarks.state_ms)
+        return self._presenter.present(call, operation, envelope)
 
-    def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
+    def _default_workspace(self, call: Call) -> str:
+        return call.connection.workspace_override or self.settings_for(call.connection).workspace
+
+    def _refused(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any) -> Answer:
+        """The refusal in the form of the operation, if it has one of its own."""
+        answer = self._refusal(call, operation, error, arguments)
+        translate = refusal_form.find(call.name) if operation is not None else None
+        return translate(answer, arguments, call.connection.toolset) if translate is not None else answer
+
+    def _refusal(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any = None) -> Answer:
         complete_refusal(operation, error)
-        ways = list(error.suggestions) or _default_ways(error, operation)
+        repaired = self._repaired(call, operation, error, arguments)
+        # What was meant by the name of no tool is all that there is to say.
+        ways = [] if repaired and operation is None else list(error.suggestions) or _default_ways(error, operation)
+        ways = [_as_sent(way, call, operation, arguments) for way in (*repaired, *ways)]
         if error.code == "UNKNOWN_ID" or (call.remarks.empty and error.code == "INVALID_INPUT"):
             self._offer_import(call, ways)
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.
         envelope = failure(error, call.remarks.warnings, suggestions, self.clock())
-        return self._finished(call, operation, envelope)
+        return self._presenter.present(call, operation, envelope)
+
+    def _repaired(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any) -> list[Suggestion]:
+        """The call that was meant, first of all ways, where a name or an id only was spelled otherwise."""
+        if call.connection.toolset not in ("agent", "full"):
+            return []  # the answers of the other toolsets are those of their contracts
+        if operation is None or (error.code == "INVALID_INPUT" and call.connection.toolset == "agent"):
+            return _tool_meant(call, operation, error, arguments) or _without_fault(call, operation, error)
+        if error.code != "UNKNOWN_ID" or error.unknown is None or call.remarks.call is None:
+            return []
+        # What was done is done: a store that cannot be read right now only means that nothing near is named.
+        with suppress(ClewError):
+            agent = self._agent(call.connection, None)
+            ctx = Context(self, call.connection, call.workspace, agent)
+            with ctx.reading() as bound:
+                near = repair.near_ids(bound, error.unknown)
+            found = repair.with_near_ids(error, near, *call.remarks.call)
+            return found or self._ways_around(call, error.unknown)
+        return []
+
+    @staticmethod
+    def _ways_around(call: Call, unknown: str) -> list[Suggestion]:
+        """What may be meant by something that is no id, for whom recall and resume are listed."""
+        if call.connection.toolset != "agent" or call.remarks.call is None:
+            return []
+        given = call.remarks.call[1]
+        named = [one for value in given.values() for one in (value if isinstance(value, list) else [value])]
+        return repair.other_ways(unknown) if unknown in named else []
 
     def _offer_import(self, call: Call, ways: list[Suggestion]) -> None:
         """Before all other ways: what is missed here may lie in the store of the program that was here before."""
         # What was done is done: a store that cannot be read right now only means that nothing is offered.
         with suppress(ClewError):
-            store = waiting_store(self.settings, self.database, call.connection.toolset)
-            if store is not None:
-                told, way = offered(self.settings, store)
-                call.remarks.warnings.append(told)
-                ways.insert(0, way)
+            for find in import_offer.all():
+                offer = find(self.settings, self.database, call.connection.toolset)
+                if offer is not None:
+                    call.remarks.warnings.append(offer.warning)
+                    ways.insert(0, offer.way)
 
     def _suggestions(self, call: Call, suggestions: list[Suggestion]) -> list[Suggestion]:
         placed = [_in_workspace(item, call) for item in suggestions]
         return fitted(placed, catalogue(), call.connection.toolset)
 
-    def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
-        from clew.secrets import redact  # its patterns take a while to compile, and a start answers nothing
 
-        # One text is measured, searched for secrets and sent; it is written anew only when the envelope changes.
-        text = canonical(envelope)
-        if len(text) > budget_fit.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
-            result, told = budget_fit.cut(envelope["result"])
-            envelope = {**envelope, "result": result, "warnings": [*envelope["warnings"], told]}
-            text = canonical(envelope)
-        shown = redact(envelope, text)
-        if shown is not envelope:
-            text = canonical(shown)
-        answer = Answer(shown["success"], shown, text, structured=shown, resources=call.remarks.resources)
-        in_lines = operation is not None and _in_lines(operation, call)
-        if operation is not None and operation.bare is not None and call.fmt is None and not in_lines:
-            bare = bare_text(operation.bare, shown)
-            if shown["success"] and line_protocol.is_cut(shown["result"]):
-                # What a bare answer has no place for must not be lost with it.
-                bare = {**shown["result"], **{name: shown[name] for name in ("warnings", "suggestions")}}
-            bare = self._with_notice(call, bare)
-            answer.text = canonical(bare)
-            answer.structured = _structured(bare, call.connection.toolset)
-        elif operation is not None and in_lines:
-            answer.lines = self._lines(call, operation, shown)
-            answer.text = "\n".join(answer.lines)
-            answer.structured = None
-        return answer
+def _tool_meant(call: Call, operation: Operation | None, error: ClewError, arguments: Any) -> list[Suggestion]:
+    if operation is None and error.code != "UNKNOWN_TOOL":
+        return []
+    if operation is not None and not repair.is_other_name(operation.name):
+        return []
+    meant = repair.tool_meant(call.name, arguments)
+    if meant is not None:
+        whole = meant["reason"].endswith(" does this.")
+        error.recovery = command(meant["target"], meant["params"]) if whole else meant["reason"]
+    return [meant] if meant is not None else []
 
-    def _with_notice(self, call: Call, bare: Any) -> Any:
-        """The first answer that has room for it says that memory is not where a client of Mind-Mem expects it."""
-        notice = self.settings.no_workspace if call.connection.toolset == MIND_MEM else ""
-        if not notice or not isinstance(bare, dict) or call.connection.noticed:
-            return bare
-        call.connection.noticed = True
-        return {**bare, "warnings": [*bare.get("warnings", []), notice]}
 
-    def _lines(self, call: Call, operation: Operation, envelope: dict[str, Any]) -> list[str]:
-        default = call.connection.workspace_override or self.settings.workspace
-        if not envelope["success"]:
-            return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
-        warnings = line_protocol.warning_lines(envelope["warnings"], line_protocol.rest_of(envelope, default))
-        if operation.raw_text:
-            return [envelope["result"].get("text", ""), *warnings]
-        form = _agent_form(operation, call)
-        lines = form.lines if form is not None else operation.lines
-        if lines is None and call.connection.toolset == "agent":
-            told = outline(envelope["result"]) or [f"ok {operation.intent}"]
-            ways = [f"next: {line_protocol.suggestion_line(way, default)}" for way in envelope["suggestions"][:2]]
-            return told + line_protocol.warning_lines(envelope["warnings"]) + ways
-        rendered = _rendered(lines, envelope["result"], default) if lines is not None else []
-        told = [line for line in rendered if line] or line_protocol.generic_lines(operation.intent)
-        return told + warnings
+def _without_fault(call: Call, operation: Operation | None, error: ClewError) -> list[Suggestion]:
+    """Of a question the same without what was not understood, if it can be left out and selects nothing."""
+    field = str(error.hints[0].get("field", "")) if error.hints else ""
+    if operation is not None and operation.name == "open" and field == "id":
+        return [suggest("resume", "Shows ids to open.", "high")]
+    if operation is None or operation.writes or error.suggestions or call.remarks.call is None:
+        return []
+    given = call.remarks.call[1]
+    if field not in given or not _can_be_left_out(operation, field):
+        return []
+    defaults = _toolset_defaults(operation, call, {})
+    rest = {name: value for name, value in given.items() if name != field and defaults.get(name) != value}
+    return [suggest(operation.name, f"The same call without {field}.", "high", **rest)]
+
+
+def _can_be_left_out(operation: Operation, field: str) -> bool:
+    known = operation.input.model_fields.get(field)
+    return known is not None and not known.is_required() and field not in SELECTING
 
 
 def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:
@@ -367,16 +429,6 @@ def _again(operation: Operation, own: Json) -> Json | None:
     return kept | ({"read_only": True} if "read_only" in operation.input.model_fields else {})
 
 
-def _rendered(lines: Callable[[dict[str, Any], str], list[str]], result: dict[str, Any], default: str) -> list[str]:
-    """The lines of a result; its outline where a budget took away a field that they speak of."""
-    try:
-        return lines(result, default)
-    except KeyError:
-        if line_protocol.is_cut(result):
-            return outline(result)
-        raise
-
-
 def _passed_on(call: Call, answer: Answer) -> Answer:
     """Another operation's answer, as it gave it; the envelope when this call asks for that."""
     if call.fmt != "json" or answer.input_required is not None:
@@ -384,52 +436,32 @@ def _passed_on(call: Call, answer: Answer) -> Answer:
     return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope, resources=answer.resources)
 
 
-def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
-    return operation.agent if call.connection.toolset == "agent" else None
+def _as_sent(way: Suggestion, call: Call, operation: Operation | None, sent: Any) -> Suggestion:
+    """The same operation without the toolset's defaults, which the caller did not write."""
+    if operation is None or way.get("target") != operation.name:
+        return way
+    given = sent if isinstance(sent, dict) else {}
+    defaults = {name: value for name, value in _toolset_defaults(operation, call, given).items() if name not in given}
+    left = {name: value for name, value in way["params"].items() if name not in defaults or defaults[name] != value}
+    return {**way, "params": left}
 
 
 def _toolset_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
     """The toolset's defaults for what the caller did not give under any of its names."""
-    form = _agent_form(operation, call)
-    defaults = form.defaults if form is not None else TOOLSETS[call.connection.toolset].defaults.get(operation.name)
+    form = agent_form(operation, call)
+    defaults = (
+        form.defaults if form is not None else toolset_named(call.connection.toolset).defaults.get(operation.name)
+    )
     if not defaults:
         return {}
     given = {operation.input.synonyms.get(name, name) for name in raw}
     return {name: value for name, value in defaults.items() if name not in given}
 
 
-def _in_lines(operation: Operation, call: Call) -> bool:
-    if call.fmt is not None:
-        return call.fmt == "lines"
-    if _agent_form(operation, call) is not None:
-        return True
-    if operation.raw_text or operation.portal is True:
-        return True
-    return bool(operation.portal) and tier_of(call.connection.toolset) in (operation.portal or ())
-
-
 def _without_secrets(text: str) -> str:
     from clew.secrets import redact_text
 
     return redact_text(text)
-
-
-def _structured(bare: Any, toolset: str) -> dict[str, Any] | None:
-    """The same JSON as structured content, which must be an object: an array stands under `result`, if at all."""
-    if isinstance(bare, list) and TOOLSETS[toolset].wraps_arrays:
-        return {"result": bare}
-    return bare if isinstance(bare, dict) else None
-
-
-def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:
-    """What a client that expects no envelope gets: the picked JSON, or an object with `error`."""
-    if envelope["success"]:
-        return pick(envelope["result"])
-    error = envelope["error"]
-    told = {key: error[key] for key in ("code", "recovery") if key in error}
-    if "recovery" in told:
-        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are spread out here
-    return {**error.get("details", {}), "error": error["message"], **told}
 
 
 def _defect(operation: Operation | None, defect: Exception) -> ClewError:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.canonical import Json, canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError, Suggestion
+from clew.hooks import HookPoint
 from clew.registry.connection import InputRequired
 
 
@@ -30,6 +31,32 @@ class Answer:
     input_required: InputRequired | None = None
     resources: list[str] = field(default_factory=list)
     """Addresses that the answer points to, for faces with links of their own."""
+    written: int | None = None
+    """The number of the last event that the call wrote."""
+
+
+class ImportOffer(NamedTuple):
+    """What can be imported: the warning that says so, and the call that does it."""
+
+    warning: dict[str, str]
+    way: Suggestion
+
+
+import_offer: HookPoint[Callable[..., ImportOffer | None]] = HookPoint("import_offer")
+"""`(settings, database, toolset)` -> what a client of the toolset may miss here."""
+
+refusal_form: HookPoint[Callable[[Answer, Any, str], Answer]] = HookPoint("refusal_form")
+"""`(answer, arguments, toolset)` -> the refusal of an operation as its clients read refusals; by operation name."""
+
+
+_IN_FULL = (*("jobs_", "macro_", "runner_", "receipt_", "chain_", "bootstrap", "marks", "scaffold", "storage"),)
+"""How the names of operations on tasks go on that an envelope shows in full."""
+
+
+def intent_of(operation: str) -> str:
+    """What an envelope calls the operation: in BranchMind, operations on tasks were arguments of one tool."""
+    short = operation.removeprefix("tasks_")
+    return operation if short.startswith(_IN_FULL) else short
 
 
 def success(
@@ -118,7 +145,8 @@ def error_lines(error: Json, suggestions: list[Suggestion], default_workspace: s
     # At most two commands; one that lists what the next calls says nothing where that found no place.
     shown = suggestions[:2]
     shown = shown[:-1] if shown and shown[-1]["action"] == "call_method" else shown
-    return lines + [suggestion_line(item, default_workspace) for item in shown]
+    told = [suggestion_line(item, default_workspace) for item in shown]
+    return lines + [line for line in told if line != advice]
 
 
 def _advice(error: Json, default_workspace: str | None) -> str:
@@ -135,13 +163,13 @@ def _advice(error: Json, default_workspace: str | None) -> str:
 def warning_lines(warnings: list[dict[str, str]], rest: str = "") -> list[str]:
     """A line for each warning. `rest` is the call that gives what a budget left out: it is how to mend that."""
     return [
-        one_line(f"WARNING: {item['code']} {item['message']} | fix: {_mends(item, rest)}")
+        one_line(f"WARNING: {item['code']} {item['message']} | fix: {_fixes(item, rest)}")
         for item in warnings
         if item["code"] not in SILENT_WARNINGS
     ]
 
 
-def _mends(item: dict[str, str], rest: str) -> str:
+def _fixes(item: dict[str, str], rest: str) -> str:
     return rest if rest and item["code"] in CUT_WARNINGS else item["recovery"]
 
 
@@ -218,13 +246,22 @@ def _flat(value: Any) -> str | None:
     if isinstance(value, str):
         return None if "\n" in value else argument(value)
     if isinstance(value, dict):
-        parts = [(name, _flat(item)) for name, item in value.items() if item is not None]
-        if any(part is None or isinstance(value[name], dict) for name, part in parts):
-            return None
-        return " ".join(f"{name}={part}" for name, part in parts) or "{}"
+        return _flat_object(value)
     if isinstance(value, list):
-        entries = [_flat(item) for item in value]
-        if any(part is None or isinstance(item, dict | list) for part, item in zip(entries, value, strict=True)):
-            return None
-        return ", ".join(part for part in entries if part is not None) or "none"
+        return _flat_list(value)
     return argument(value)
+
+
+def _flat_object(value: Json) -> str | None:
+    given = {name: item for name, item in value.items() if item is not None}
+    parts = {name: _flat(item) for name, item in given.items()}
+    if None in parts.values() or any(isinstance(item, dict) for item in given.values()):
+        return None
+    return " ".join(f"{name}={part}" for name, part in parts.items()) or "{}"
+
+
+def _flat_list(value: list[Any]) -> str | None:
+    if any(isinstance(item, dict | list) for item in value):
+        return None
+    entries = [_flat(item) for item in value]
+    return None if None in entries else ", ".join(map(str, entries)) or "none"

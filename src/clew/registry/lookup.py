@@ -19,11 +19,17 @@ def find_operation(name: str) -> Operation:
         importlib.import_module(entry.module)
         found = operations.declared().get(entry.name)
         if found is not None:
-            return found
+            return _built(found)
     import_everything()
     if isinstance(name, str) and name in operations.declared():
-        return operations.declared()[name]
+        return _built(operations.declared()[name])
     raise _unknown_operation(_printable(str(name)[:80]))
+
+
+def _built(found: Operation) -> Operation:
+    """With its validator, which is built when the operation is first looked up: most of those imported never are."""
+    found.input.model_rebuild()
+    return found
 
 
 def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
@@ -68,7 +74,7 @@ def _unknown_operation(name: str) -> ClewError:
         "UNKNOWN_TOOL",
         f"no operation is called {name!r}",
         f"Find operations by words with op_search.{advice}",
-        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name or "help")],
+        suggestions=[suggest("op_search", "Finds operations by words.", "medium", query=near or name or "help")],
     )
 
 

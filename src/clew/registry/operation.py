@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_type_hints
 
@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from clew.canonical import Json
 from clew.registry.budget import Budget
 from clew.registry.context import Context
+from clew.registry.toolsets import Tier
 
-Tier = Literal["core", "daily", "full"]
 Mode = Literal["read", "write", "own"]
 
 MAX_NUMBER = 2**53 - 1
@@ -31,7 +31,7 @@ Meta = Annotated[Json, Field(description="Any JSON object; kept as given.")]
 class StrictModel(BaseModel):
     """Base of everything a caller sends: strict types, unknown fields refused, never changed afterwards."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Input(StrictModel):
@@ -44,7 +44,16 @@ class Input(StrictModel):
     listed: ClassVar[tuple[str, ...]] = ()
     """Those of them that a contract lists: a client that checks its calls against the schema may send them too."""
 
+    names_workspace: ClassVar[bool] = True
+    """Whether the published schema has the argument `workspace`."""
+    exact: ClassVar[tuple[str, ...]] = ()
+    """Arguments that are read as they were sent, secrets included; the operation must not store them."""
+
     workspace: Annotated[str | None, Field(max_length=256, description="Workspace id; default: the server's.")] = None
+
+
+Verbosity = Literal["full", "compact"] | None
+"""How much an answer says; `Context.is_compact` knows what is meant where nothing was said."""
 
 
 class Bounded(Input):
@@ -70,103 +79,71 @@ class AgentForm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Operation:
-    name: str
-    function: Callable[[Context, Any], Any]
-    input: type[Input]
-    tier: Tier
-    domain: str
-    module: str
-    summary: str
-    description: str
-    mode: Mode
-    """`read` or `write`: one transaction around the call. `own`: the function opens its transactions itself, because it
-    works on files, models or processes in between."""
-    idempotent: bool
-    destructive: bool
-    budget: Budget | None
-    whole: bool
+class View:
+    """How a result is shown where the call does not ask for a form: as its envelope, unless this says otherwise."""
+
+    lines: Callable[..., list[str]] | None = None
+    """The result in lines, for whoever asks for them and where `in_lines` says so."""
+    in_lines: bool | tuple[Tier, ...] = False
+    """It answers in lines, everywhere or in the tiers named; there `fmt` may ask for JSON."""
+    is_text: bool = False
+    """The field `text` of the result is all that is shown."""
+    bare: Callable[[Json], Any] | None = None
+    """Picks the JSON that the text block shows instead of the envelope, for clients that parse it."""
+    whole: bool = False
     """The result is one document, of no use in part. Any other result without a budget is cut when it is very long."""
-    lines: Callable[..., list[str]] | None
-    portal: bool | tuple[Tier, ...]
-    """It answers in lines, everywhere or in the toolsets named; there `fmt` may ask for JSON."""
-    raw_text: bool
-    bare: Callable[[Json], Any] | None
-    """Picks the JSON that the text block shows instead of the envelope, where a seed's client parses it."""
-    intent: str
-    workspace: bool
-    example: Json
-    """A minimal valid call."""
-    writes: bool
-    aliases: tuple[str, ...] = ()
     agent: AgentForm | None = None
-    idle: Callable[[Context, Any], Json | None] | None = None
-    """Asked first, in a read. If it has an answer, there is nothing to write: those who ask often do not queue up with
-    those who write."""
 
 
-_declared: dict[str, Operation] = {}
+BARE = View(bare=lambda result: result)
+
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
-def operation(
-    name: str,
-    *,
-    tier: Tier = "full",
-    writes: bool = False,
-    mode: Mode | None = None,
-    idempotent: bool | None = None,
-    destructive: bool = False,
-    budget: Budget | None = None,
-    whole: bool = False,
-    lines: Callable[..., list[str]] | None = None,
-    portal: bool | tuple[Tier, ...] = False,
-    raw_text: bool = False,
-    bare: Callable[[Json], Any] | None = None,
-    intent: str | None = None,
-    workspace: bool = True,
-    example: Json | None = None,
-    aliases: Iterable[str] = (),
-    agent: AgentForm | None = None,
-    idle: Callable[[Context, Any], Json | None] | None = None,
-) -> Callable[[Fn], Fn]:
-    """Declare a function `(ctx, input) -> result` as an operation. `Operation` says what each argument means."""
+@dataclass(eq=False)
+class Operation:
+    """Declares a function `(ctx, input) -> result` as an operation: `@operation("name", ...)`."""
 
-    def declare(function: Fn) -> Fn:
+    name: str
+    _: KW_ONLY
+    writes: bool = False
+    mode: Mode | None = None
+    """`read` or `write`: one transaction around the call. `own`: the function opens its transactions itself, because it
+    works on files, models or processes in between."""
+    idempotent: bool | None = None
+    """Whether a repeated call changes nothing more; what only reads never does."""
+    destructive: bool = False
+    idle: Callable[[Context, Any], Json | None] | None = None
+    """Asked first, in a read. If it has an answer, there is nothing to write: those who ask often do not queue up with
+    those who write."""
+    budget: Budget | None = None
+    view: View = View()
+    example: Json = field(default_factory=dict)
+    """A minimal valid call."""
+    aliases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.mode = self.mode or ("write" if self.writes else "read")
+        self.idempotent = not self.writes if self.idempotent is None else self.idempotent
+
+    def __call__(self, function: Fn) -> Fn:
         # The same function may come twice: a module that is run as a script is imported under its own name as well.
-        if name in _declared and _declared[name].function.__qualname__ != function.__qualname__:
-            raise ValueError(f"operation {name} is declared twice")
-        summary, description = _described(name, function)
-        _declared[name] = Operation(
-            name=name,
-            function=function,
-            input=_input_of(function),
-            tier=tier,
-            domain=function.__module__.split(".")[1],
-            module=function.__module__,
-            summary=summary,
-            description=description,
-            mode=mode or ("write" if writes else "read"),
-            writes=writes,
-            idempotent=(not writes) if idempotent is None else idempotent,
-            destructive=destructive,
-            budget=budget,
-            whole=whole,
-            lines=lines,
-            portal=portal,
-            raw_text=raw_text,
-            bare=bare,
-            intent=intent or name,
-            workspace=workspace,
-            example=example or {},
-            aliases=tuple(aliases),
-            agent=agent,
-            idle=idle,
-        )
+        known = _declared.get(self.name)
+        if known is not None and known.function.__qualname__ != function.__qualname__:
+            raise ValueError(f"operation {self.name} is declared twice")
+        self.function: Callable[[Context, Any], Any] = function
+        self.input = _input_of(function)
+        self.summary, self.description = _described(self.name, function)
+        self.module = function.__module__
+        self.domain = self.module.split(".")[1]
+        _declared[self.name] = self
         return function
 
-    return declare
+
+operation = Operation
+
+_declared: dict[str, Operation] = {}
 
 
 def _described(name: str, function: Callable[..., Any]) -> tuple[str, str]:

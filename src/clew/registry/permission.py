@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from clew.canonical import Json
 from clew.errors import ClewError, suggest
-from clew.settings import PLACE, Settings
+from clew.registry.credentials import Scope
+from clew.settings import FILE, PLACE, Settings
 from clew.store.database import Database, Row, Transaction
 from clew.store.workspaces import find_workspace, last_used_workspaces, workspace_count, workspace_names
+from clew.surroundings import clew_command
 
 if TYPE_CHECKING:
+    from clew.registry.connection import Connection
     from clew.registry.context import Context
 
 MOST_WORKSPACES = 10_000
@@ -41,6 +44,33 @@ def permitted(settings: Settings, workspace: str) -> str:
     return workspace
 
 
+def narrowed(settings: Settings, workspaces: tuple[str, ...]) -> Settings:
+    """The settings as they are for somebody whose token names these workspaces."""
+    allowed = tuple(name for name in workspaces if permits(settings, name))
+    if not allowed:
+        raise ClewError(
+            "WORKSPACE_NOT_ALLOWED",
+            f"this token is for {', '.join(workspaces)}, which this server does not serve",
+            "Ask whoever made the token for one with the right workspaces.",
+        )
+    own = settings.workspace if settings.workspace in allowed else allowed[0]
+    return replace(settings, workspace=own, workspace_lock=False, workspace_allowlist=allowed)
+
+
+def check_scope(connection: Connection, writes: bool) -> None:
+    """Refuse what the token of the call does not allow."""
+    scope: Scope = "write" if writes else "read"
+    if connection.principal is None or connection.principal.may(scope):
+        return
+    allowed = ", ".join(sorted(connection.principal.scopes))
+    raise ClewError(
+        "NOT_ALLOWED",
+        f"this token does not allow to {scope}; it allows {allowed or 'nothing'}",
+        f"Ask for a token with the scope {scope}.",
+        details={"rule": "scope", "scope": scope},
+    )
+
+
 def other_workspaces(ctx: Context, most: int) -> list[Row]:
     """Workspaces beside the one of the call that hold something and that the caller may name, the last changed first.
 
@@ -58,10 +88,14 @@ def own_workspace(settings: Settings, database: Database) -> tuple[Settings, boo
     workspace is marked with the place of the project that used it first; the next one gets a name of its own.
     """
     # Whoever names a workspace or a mark shares it on purpose; only a name that was derived may be somebody else's.
-    if settings.workspace_chosen or settings.project_guard:
+    chosen = settings.workspace_chosen or bool(settings.project_guard)
+    if chosen and not settings.claims_workspace:
         return settings, True
     with database.read() as tx:
         row = find_workspace(tx, settings.workspace)
+    if chosen:
+        _check_claim(settings, row)
+        return settings, row is not None
     guard = row["project_guard"] if row is not None else None
     if guard is None or not guard.startswith(PLACE):
         return settings, row is not None and guard is not None
@@ -69,6 +103,21 @@ def own_workspace(settings: Settings, database: Database) -> tuple[Settings, boo
         return settings, True
     place = settings.own_guard.removeprefix(PLACE)[:8]
     return replace(settings, workspace=f"{settings.workspace[:119]}-{place}"), True
+
+
+def _check_claim(settings: Settings, row: Row | None) -> None:
+    """Refuse a file that came with a clone and names a workspace which another place made: it would read and write
+    there."""
+    if row is None or row["project_guard"] == settings.place_mark:
+        return
+    file = settings.project_root / FILE
+    raise ClewError(
+        "NOT_ALLOWED",
+        f"{file} names workspace {settings.workspace}, which another place made, and nobody has trusted the file",
+        f"Read the file. If this project is to share that memory: {clew_command('trust')}, in a terminal. Otherwise"
+        " remove workspace from it.",
+        details={"rule": "trust", "workspace": settings.workspace, "file": str(file)},
+    )
 
 
 def check_room(tx: Transaction) -> None:

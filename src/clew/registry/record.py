@@ -1,20 +1,21 @@
 """What a domain offers for the records it keeps, so that one call works on every id.
 
 A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
-`@retracter(...)` takes it back, `@namer(...)` says what many of them are called and `@teller(...)` what they say;
+`@retracter(...)` takes it back, `@namer(...)` says what many of them are called and `@previewer(...)` what they say;
 `@refresh("block")` and `@writer("block")` are for records that also stand in files. The keys are kinds of ids
 (`clew.ids.PATTERNS`) or kinds of what search finds.
-`@matters("kind")` lists what waits for a person; the Inbox gathers it.
+`@inbox_items("kind")` lists what waits for a person; the Inbox gathers it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from clew.canonical import Json
 from clew.hooks import HookPoint
+from clew.kinds.state import Verdict
 from clew.registry.context import Context
 from clew.store.events import first_seqs
 
@@ -45,16 +46,17 @@ namer: HookPoint[Callable[[Context, list[str]], list[Named]]] = HookPoint("namer
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Preview:
     """A record as search shows it: title, what and why apart from each other, and how it stands now."""
 
     text: str | None = None
     """None: what search holds of it is what it says."""
     state: str | None = None
     """Where its store knows more than search does: a step may be done on a proof that went stale."""
+    verdict: Verdict | None = None
 
 
-teller: HookPoint[Callable[[Context, list[str]], dict[str, Telling]]] = HookPoint("teller")
+previewer: HookPoint[Callable[[Context, list[str]], dict[str, Preview]]] = HookPoint("previewer")
 """`(ctx, ids)` -> those of the ids that there are, as they read now."""
 
 
@@ -109,19 +111,53 @@ class Retracted:
 retracter: HookPoint[Callable[[Context, str, Retraction], Retracted]] = HookPoint("retracter")
 """Takes back a record of this kind in the way of its domain, inside the transaction that is given."""
 
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What became of a record that was to hold again: its status now, and the proposal that waits, if one does."""
+
+    status: str | None
+    proposal: str | None = None
+    note: str | None = None
+
+
+restorer: HookPoint[Callable[[Context, str, str, str | None], Restoration]] = HookPoint("restorer")
+"""`(ctx, id, why, was)` brings back a record of this kind that was withdrawn or replaced, in the transaction given;
+`was` is the status that it had before, where that was kept."""
+
+assessor: HookPoint[Callable[[Context, Sequence[str]], dict[str, Verdict]]] = HookPoint("assessor")
+"""`(ctx, ids)` -> whether each of the records that search knows holds, and what speaks against it."""
+
+withdrawn: HookPoint[Callable[[Context, Sequence[str]], object]] = HookPoint("withdrawn")
+"""`(ctx, ids)`: these records held until now. What each had replaced comes into force again."""
+
 writer: HookPoint[Callable[[Context], AbstractContextManager[Context]]] = HookPoint("writer")
 """The transaction in which records of this kind are changed, where more than the store has to be written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class FileEdit:
+    """A file that an agent's client reported as edited."""
+
+    path: str
+    session: str
+    client: str
+    ts_ms: int
+
+
+file_edits: HookPoint[Callable[[Context, int], list[FileEdit]]] = HookPoint("file_edits")
+"""`(ctx, since_ms)` -> what agents edited since then, each file once, the one edited last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
     """One matter that waits: the record to open, what it asks in a sentence, and what happens if nobody acts."""
 
     id: str
     kind: str
     title: str
     ts_ms: int
-    if_nobody: str
+    default_outcome: str
     by: str | None = None
     """Who asks."""
     about: tuple[str, ...] = ()
@@ -141,7 +177,7 @@ class Matter:
             "kind": self.kind,
             "title": self.title,
             "ts_ms": self.ts_ms,
-            "if_nobody": self.if_nobody,
+            "if_nobody": self.default_outcome,
             "by": self.by,
             "note": self.note,
             "risk": self.risk,
@@ -151,5 +187,5 @@ class Matter:
         }
 
 
-matters: HookPoint[Callable[[Context, int], list[Matter]]] = HookPoint("matters")
+inbox_items: HookPoint[Callable[[Context, int], list[InboxItem]]] = HookPoint("inbox_items")
 """`(ctx, limit)` -> at most so many matters, oldest first. Reads only. The Inbox knows what was put off."""

@@ -33,7 +33,12 @@ DOMAINS = {
     "ledger": "Thought ledger",
     "memory": "Governed memory",
     "recall": "Recall",
-    "moments": "Moments",
+    "importers": "Importers",
+    "history": "History of client sessions",
+    "audit": "Audit",
+    "hook_events": "Hook events",
+    "sync": "Sync and bundles",
+    "contracts": "Ways in for clients of other programs",
 }
 
 _SETTINGS = """\
@@ -158,9 +163,9 @@ def _contract_page(contract: SeedContract) -> str:
 def _answers(contract: SeedContract) -> Iterator[tuple[str, str, str, str]]:
     """Every numbered finding in order, each with all its answers."""
     for cause in contract.causes:
-        mended = [("like the original", item.what, item.test) for item in contract.kept if item.cause == cause]
+        repaired = [("like the original", item.what, item.test) for item in contract.kept if item.cause == cause]
         meant = [("differs on purpose", item.what, item.test) for item in contract.differences if cause in item.causes]
-        for answer, what, test in mended + meant:
+        for answer, what, test in repaired + meant:
             yield cause, answer, what, f"`{test.rpartition('::')[2]}`"
 
 
@@ -260,7 +265,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class MendedDifference:
+class FixedDifference:
     """Something that once deviated and is now as in the original."""
 
     cause: str
@@ -276,7 +281,7 @@ class SeedContract:
     about: str
     """Markdown that the page begins with: how a client or existing data move over."""
     differences: tuple[Difference, ...]
-    kept: tuple[MendedDifference, ...]
+    kept: tuple[FixedDifference, ...]
     causes: tuple[str, ...]
     """The numbers of all deviations that were found when the original ran beside Clew, such as `D7`."""
 
@@ -294,7 +299,7 @@ def contracts(place: Path = PLACE) -> list[SeedContract]:
 def _contract(path: Path) -> SeedContract:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     found = tuple(Difference(**{**row, "causes": tuple(row.get("causes", ()))}) for row in data.get("difference", ()))
-    kept = tuple(MendedDifference(**row) for row in data.get("kept", ()))
+    kept = tuple(FixedDifference(**row) for row in data.get("kept", ()))
     causes = tuple(id for span in data["causes"] for id in _numbers(span))
     return SeedContract(path.stem, data["title"], data["about"].strip(), found, kept, causes)
 

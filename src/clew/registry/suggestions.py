@@ -66,7 +66,10 @@ def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Sugges
     result: list[Suggestion] = []
     for suggestion in suggestions:
         entry = catalogue.find(suggestion.get("target", ""))
-        if entry is not None and not catalogue.lists("agent", entry):
+        if entry is not None and entry.name == "op_search":
+            # An exact name shows its arguments by itself, and `detail` is not listed.
+            suggestion = {**suggestion, "params": {"query": suggestion["params"]["query"]}}
+        if entry is not None and not (catalogue.lists("agent", entry) and _is_listed(suggestion, catalogue)):
             # Clients may approve op_read once and for all, so what only reads goes through it.
             through = "op_read" if entry.read_only else "op_call"
             suggestion = {
@@ -77,6 +80,13 @@ def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Sugges
         if suggestion not in result:
             result.append(suggestion)
     return result
+
+
+def _is_listed(suggestion: Suggestion, catalogue: Catalogue) -> bool:
+    """Whether the tool takes these arguments as `tools/list` publishes it; the operation itself may take more."""
+    target = suggestion["target"]
+    shown = next(entry for entry in catalogue.listed("agent") if target in (entry.name, *entry.aliases))
+    return set(suggestion["params"]) - {"workspace", "fmt"} <= set(shown.input_schema.get("properties", {}))
 
 
 def disclosure(tier: str) -> Suggestion:
@@ -140,24 +150,31 @@ def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
     parts = _next_parts(shown, fields, own)
     if parts:
         return parts
-    page = shown.get("pagination")
-    page = page if isinstance(page, dict) else shown
-    more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore", "has_more_events"))
-    cursor, offset = page.get("next_cursor"), shown.get("next_offset")
-    if not more and offset is None and not shown.get("truncated"):
+    page = shown["pagination"] if isinstance(shown.get("pagination"), dict) else shown
+    more = _has_more(page) or _has_more(shown)
+    if more and page.get("next_cursor") is not None:
+        cursors = [name for name in ("cursor", "since", "before", "after") if name in fields]
+        return {cursors[0]: page["next_cursor"]} if cursors else None
+    if not more and shown.get("next_offset") is None and not shown.get("truncated"):
         return None
-    if cursor is not None and more:
-        return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
-    if offset is not None and "offset" in fields:
-        return {"offset": offset}
-    # A result that names the place where it goes on calls it after the argument: next_after_seq, next_before_seq.
-    places = {name: shown.get(f"next_{name}") for name in fields if shown.get(f"next_{name}") is not None}
-    if more and places:
-        return places
     count = shown.get("count", page.get("count"))
-    if more and "offset" in fields and isinstance(count, int):
+    return _next_place(shown, list(fields), own, count, more) or _longer_lists(model, own)
+
+
+def _next_place(shown: Json, fields: list[str], own: Json, count: object, more: bool) -> Json | None:
+    # A result that names the place where it goes on calls it after the argument: next_after_seq, next_before_seq.
+    places = {name: shown[f"next_{name}"] for name in fields if shown.get(f"next_{name}") is not None}
+    # A place in the list stays where it is while records are added in front of it, an offset does not.
+    for name in ("after", "offset"):
+        if name in places:
+            return {name: places[name]}
+    if more and not places and "offset" in fields and isinstance(count, int):
         return {"offset": own.get("offset", 0) + count}
-    return _longer_lists(model, own)
+    return places if more else None
+
+
+def _has_more(page: Json) -> bool:
+    return any(page.get(name) for name in ("has_more", "hasMore", "has_more_events"))
 
 
 def leads_to(following: Json) -> str:

@@ -9,6 +9,7 @@ then accepts the value; what stays unclear is refused as before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -74,6 +75,7 @@ def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
     path = _path_in(data, fault["loc"])
     if kind == "extra_forbidden" and len(fault["loc"]) == 1:
         yield from _renamed(model, data, str(fault["loc"][0]))
+        yield from _as_the_missing(model, data, str(fault["loc"][0]))
     elif _is_blank(model, data, fault):
         yield {name: value for name, value in data.items() if name != fault["loc"][0]}
     elif len(path) > 1 and _is_blank_within(model, data, path, fault):
@@ -145,6 +147,31 @@ def _renamed(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
             yield {**{key: value for key, value in data.items() if key != given}, known: data[given]}
 
 
+_SAME_SENSE = (
+    frozenset({"id", "ids", "ref", "record", "record_id", "target"}),
+    frozenset({"query", "q", "words", "search", "pattern"}),
+)
+"""Names that operations give to the same thing: what is acted upon, and what is looked for."""
+
+
+def _as_the_missing(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
+    """`id` is the block_id of an operation that misses it, where nothing else is missing."""
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    missing = [name for name in required if name not in data]
+    if len(missing) != 1:
+        return
+    known = missing[0]
+    if _mean_the_same(known, given.lower()):
+        value = data[given]
+        single = value[0] if isinstance(value, list) and len(value) == 1 else value
+        yield {**{key: value for key, value in data.items() if key != given}, known: single}
+
+
+def _mean_the_same(known: str, given: str) -> bool:
+    senses = [names for names in _SAME_SENSE if given in names]
+    return any(known in names or (known.endswith("_id") and "id" in names) for names in senses)
+
+
 def _folded(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
@@ -185,6 +212,20 @@ def _forms_of_text(text: str, fault: Any) -> Iterator[Any]:
         except ValueError:
             pass
     yield from _choices(text, fault)
+    yield from _several(text)
+
+
+_MARK = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+")
+
+
+def _several(text: str) -> Iterator[list[str]]:
+    """The lines of a text, or the ids and names between its commas: `F-1, F-2` for a list of two."""
+    lines = [_MARK.sub("", line).strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        yield lines
+    names = [part.strip() for part in text.split(",")]
+    if len(names) > 1 and all(names) and not any(" " in name for name in names):
+        yield names
 
 
 def _choices(text: str, fault: Any) -> Iterator[str]:

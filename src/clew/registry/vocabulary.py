@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
+from clew.kinds import builtin
+from clew.kinds.catalogue import names, remembered_kinds, words
+from clew.kinds.kind import KindFamily
 from clew.registry.arguments import nearest
 
-STANDING = ("rule", "preference", "decision", "rejected", "fact", "lesson")
-"""What holds until it is retracted or replaced: blocks of the governed memory."""
-OPEN = ("question", "hypothesis")
+DURABLE = names(KindFamily.DURABLE)
+"""What holds until it is withdrawn or replaced: blocks of the governed memory."""
+OPEN = names(KindFamily.OPEN)
 """What waits for an answer: cards."""
-HAPPENED = ("test", "evidence", "note")
-"""What was seen or done: cards."""
-THOUGHT = "thought"
-WORK = ("plan", "task", "step", "job", "todo")
-KINDS = (*STANDING, *OPEN, *HAPPENED, THOUGHT)
-
-OTHER_WORDS = {
-    "rule": ("constraint", "policy", "invariant", "convention", "style", "guideline", "requirement", "must"),
-    "preference": ("pref", "wish", "taste", "likes", "user_preference"),
-    "decision": ("choice", "decided", "adr", "resolution"),
-    "rejected": ("rejection", "rejected_alternative", "alternative", "dead_end", "dont", "do_not", "anti_pattern"),
-    "fact": ("knowledge", "info", "information", "observation", "context", "truth", "reference"),
-    "lesson": ("learning", "learned", "gotcha", "pitfall", "insight", "warning", "tip"),
-    "question": ("open_question", "unknown", "issue"),
-    "hypothesis": ("idea", "guess", "assumption", "theory", "suspicion"),
-    "test": ("experiment", "check", "trial"),
-    "evidence": ("finding", "result", "measurement", "proof", "log", "output"),
-    "note": ("memo", "comment", "remark", "update", "progress", "summary", "misc", "other"),
-    THOUGHT: ("reasoning", "reflection"),
-}
-_KIND_OF = {word: kind for kind, words in OTHER_WORDS.items() for word in (kind, f"{kind}s", *words)}
+THOUGHT = builtin.THOUGHT.name
+WORK = (*names(KindFamily.WORK), "todo")
+KINDS = remembered_kinds()
+_KIND_OF = {word: kind.name for word, kind in words().items() if kind.is_remembered}
 
 
-def read_kind(given: str, text: str) -> str:
-    """The kind that a word means. Work is not remembered but started: then the suggestion says so."""
+def read_kind(given: str, text: str, call: Json | None = None) -> str:
+    """The kind that a word means. Work is not remembered but started: then the suggestion says so.
+
+    `call` are all arguments, which the mended call keeps.
+    """
     word = given.strip().lower().replace("-", "_").replace(" ", "_").replace("'", "")
     if word in _KIND_OF:
         return _KIND_OF[word]
@@ -49,15 +39,15 @@ def read_kind(given: str, text: str) -> str:
             kind="choice",
             expected=", ".join(KINDS),
         )
-    raise _unknown(given, text)
+    raise _unknown(given, {"text": text} if call is None else call)
 
 
-def sought_kinds(given: Sequence[str], query: str) -> tuple[str, ...]:
-    """The kinds that a search is narrowed to; work counts among them."""
-    return tuple(dict.fromkeys(_sought(word, given, query) for word in given))
+def sought_kinds(given: Sequence[str], call: Json) -> tuple[str, ...]:
+    """The kinds that a search is narrowed to; work counts among them. `call` are all its arguments."""
+    return tuple(dict.fromkeys(_sought(word, given, call) for word in given))
 
 
-def _sought(given: str, all_of: Sequence[str], query: str) -> str:
+def _sought(given: str, all_of: Sequence[str], call: Json) -> str:
     word = given.strip().lower().replace("-", "_").replace(" ", "_")
     bare = word.rstrip("s") if word.rstrip("s") in WORK else word
     if bare in WORK:
@@ -71,19 +61,19 @@ def _sought(given: str, all_of: Sequence[str], query: str) -> str:
         "kinds",
         f"{shorten(given, 40)!r} is none of {', '.join((*KINDS, *WORK))}",
         f"Choose among them; {near} is nearest.",
-        [suggest("recall", "The same question for the nearest kind.", "high", query=query, kinds=meant)],
+        [suggest("recall", "The same question for the nearest kind.", "high", **{**call, "kinds": meant})],
         kind="choice",
         expected=", ".join((*KINDS, *WORK)),
     )
 
 
-def _unknown(given: str, text: str) -> ClewError:
+def _unknown(given: str, call: Json) -> ClewError:
     near = _KIND_OF.get(nearest(given, list(_KIND_OF)) or "", "note")
     return invalid(
         "kind",
         f"{shorten(given, 40)!r} is none of {', '.join(KINDS)}",
         f"Choose one; {near} is nearest.",
-        [suggest("remember", "The same record under the nearest kind.", "high", text=text, kind=near)],
+        [suggest("remember", "The same record under the nearest kind.", "high", **{**call, "kind": near})],
         kind="choice",
         expected=", ".join(KINDS),
     )

@@ -30,6 +30,7 @@ CHUNK = 65_536
 KEPT = 262_144
 """Bytes kept from the end of each stream; earlier output is read and dropped."""
 LOOK = 0.2
+ORPHAN_SECONDS = 5.0
 
 Echo = Callable[[bytes, bool], None]
 """Takes what a process prints, and whether it came from standard error."""
@@ -166,8 +167,8 @@ class Family:
         with self._lock:
             yield set(supervisor.children())
 
-    def end_orphans(self, known: set[int], seconds: float = 5.0) -> None:
-        deadline = time.monotonic() + seconds
+    def end_orphans(self, known: set[int]) -> None:
+        deadline = time.monotonic() + ORPHAN_SECONDS
         while time.monotonic() < deadline:
             with self._lock:
                 orphans = set(supervisor.children()) - known - self.supervisors

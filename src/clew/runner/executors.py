@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from clew.errors import ClewError
+from clew.kinds import statuses
+from clew.project_files import FilesBefore
 from clew.runner.board import Board
 from clew.runner.child import ChildLimits, Ended, run_child
 from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
@@ -70,7 +72,7 @@ class DryExecutor:
             if why is not None:
                 raise Stopped(why)
             time.sleep(min(left, 0.05))
-        return SliceAnswer(status="DONE", summary="dry run: nothing was executed")
+        return SliceAnswer(status=statuses.WORK_DONE, summary="dry run: nothing was executed")
 
 
 class ProcessExecutor:
@@ -230,7 +232,7 @@ def _last_words(ended: Ended) -> str:
 
 def _answer_by_exit(command: list[str], ended: Ended) -> SliceAnswer:
     last = ended.output.strip().splitlines()[-1:] or ["exit code 0"]
-    return SliceAnswer(status="DONE", summary=last[0][:700], refs=[f"CMD: {shlex.join(command)}"])
+    return SliceAnswer(status=statuses.WORK_DONE, summary=last[0][:700], refs=[f"CMD: {shlex.join(command)}"])
 
 
 class Executors:
@@ -290,16 +292,21 @@ class VerifyExecutor:
         ]
         if not results:
             return SliceAnswer(
-                status="FAILED", summary="nothing to run again: no step rests on a seen run that proves it"
+                status=statuses.JOB_FAILED, summary="nothing to run again: no step rests on a seen run that proves it"
             )
         seen = [result for result in results if result is not None]
         passed = [result for result in seen if result["receipt"]["grade"] == "seen"]
+        all_passed = len(passed) == len(results)
         disputes = [result["disputes"] for result in seen if result["disputes"]]
         summary = f"{len(passed)} of {len(results)} commands passed"
         if disputes:
             summary += f"; disputed: {', '.join(disputes)}"
         refs = [result["receipt"]["id"] for result in seen]
-        return SliceAnswer(status="DONE" if len(passed) == len(results) else "FAILED", summary=summary, refs=refs)
+        return SliceAnswer(
+            status=statuses.WORK_DONE if all_passed else statuses.JOB_FAILED,
+            summary=summary,
+            refs=refs,
+        )
 
     def _again(
         self, slice: JobSlice, board: Board, step: str, id: str, interrupted: Interrupted
@@ -313,12 +320,13 @@ class VerifyExecutor:
         root = Path(settings.directory).expanduser() if settings.directory else Path.cwd()
         seconds = min(self._own.seconds or slice.seconds, slice.seconds)
         limits = ChildLimits(seconds, settings.stop_s, settings.memory_mb << 20, int(settings.output_mb * (1 << 20)))
+        before = FilesBefore(root, receipt["files"])
         with Path(os.devnull).open("rb") as nothing:
             seen = observe(words, root, allowed_environment(self._own, settings), nothing, limits, interrupted)
         if seen.reason in ("stopped", "lost claim"):
             raise Stopped(seen.reason)
         place = {"task": slice.task, "step_id": step, "again": receipt["id"]}
-        return board.prove({**place, **receipt_arguments(seen, root, receipt["files"])})
+        return board.prove({**place, **receipt_arguments(seen, root, receipt["files"], before)})
 
     def _allowed(self, command: str) -> list[str] | None:
         """The words to run; None if not allowed. A shell runs only a line that the owner wrote down exactly, because a

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from clew.kinds import statuses
 from clew.runner.board import Board, Claim
 from clew.runner.configuration import Configuration
 
-MAX_EVENTS, MAX_REFS, MAX_REF = 50, 30, 128
+MAX_REFS, MAX_REF = 30, 128
 KINDS = ("progress", "checkpoint", "question", "error")
 
 _REFS = {"type": "array", "items": {"type": "string"}}
@@ -29,7 +30,7 @@ _EVENT = {
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "status": {"type": "string", "enum": ["DONE", "FAILED", "CONTINUE"]},
+        "status": {"type": "string", "enum": [statuses.WORK_DONE, statuses.JOB_FAILED, "CONTINUE"]},
         "summary": {"type": "string"},
         "refs": _REFS,
         "events": {"type": "array", "items": _EVENT},

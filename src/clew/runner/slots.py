@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from clew.app import Clew
+from clew.kinds import statuses
 from clew.runner.board import PASSING, Board, Claim, ClaimLost, Refused
 from clew.runner.configuration import Configuration
 from clew.runner.executors import Executor, Executors, JobSlice, SliceFailed, Stopped
@@ -122,9 +123,9 @@ class Delegation:
         return self.executor.work(slice, interrupted)
 
     def _conclude(self, answer: SliceAnswer) -> bool:
-        if answer.status == "FAILED":
+        if answer.status == statuses.JOB_FAILED:
             return self._end("FAILED", answer.summary or "the job reported failure", answer.refs)
-        if answer.status == "DONE":
+        if answer.status == statuses.WORK_DONE:
             try:
                 return self._end("DONE", answer.summary, answer.refs, self.executor.gated)
             except Refused as refusal:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from clew.platforms import ENDING, KILLED
-from clew.project_files import git_state, take_snapshot
+from clew.project_files import FilesBefore, git_state
 from clew.runner.child import ChildLimits, Echo, Ended, run_supervised
 
 IN_OPEN, IN_ISDIR, IN_Q_OVERFLOW = 0x20, 0x4000_0000, 0x4000
@@ -201,9 +201,9 @@ def observe(
     )
 
 
-def receipt_arguments(seen: WitnessedRun, root: Path, paths: Iterable[str]) -> dict[str, Any]:
+def receipt_arguments(seen: WitnessedRun, root: Path, paths: Iterable[str], before: FilesBefore) -> dict[str, Any]:
     """The arguments of tasks_receipt_record for a run that covers these files of a checkout."""
-    snapshot = take_snapshot(root, paths)
+    snapshot = before.covered(paths)
     return {
         "command": storable(seen.command),
         "exit_code": seen.exit_code,

@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 
-from clew.shim.place import ADDRESS, PROTOCOL, Unreachable, folder_of
+from clew.shim.place import ADDRESS, PROTOCOL, Stuck, Unreachable, folder_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def connect(home: str, timeout: float) -> tuple[socket.socket, dict[str, Any]]:
         if "socket" in address and hasattr(socket, "AF_UNIX"):
             return _by_socket(address, timeout), address
         return _by_port(address, timeout), address
+    except TimeoutError as problem:
+        raise Stuck(str(problem)) from problem
     except (OSError, ValueError, KeyError) as problem:
         raise Unreachable(str(problem)) from problem
 

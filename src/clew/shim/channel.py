@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 
 from clew.shim.address import connect, receive, send
-from clew.shim.one_call import greeting
-from clew.shim.place import KEPT, Unreachable, data_directory
+from clew.shim.one_call import handshake
+from clew.shim.place import KEPT, OUTDATED, Stuck, Unreachable, data_directory
 from clew.shim.start import start
 
 TYPE_CHECKING = False
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 
         def send(self, data: bytes) -> None: ...
         def receive(self) -> bytes: ...
+        def ask_alive(self) -> bool: ...
+        def abort(self) -> None: ...
         def finish(self) -> None: ...
         def close(self) -> None: ...
 
 
-_TO_ANSWER = 15.0
+_TO_ANSWER = 5.0
 """Seconds that a resident server has to answer a greeting; one that takes longer is stuck."""
 _CHUNK = 1 << 16
 
@@ -37,10 +40,30 @@ class Alone(Exception):
 class ResidentChannel:
     def __init__(self, channel: socket.socket, reads: frozenset[str]) -> None:
         self._channel = channel
+        self._sending = threading.Lock()
         self.reads = reads
 
     def send(self, data: bytes) -> None:
-        self._channel.sendall(data)
+        with self._sending:
+            self._channel.sendall(data)
+
+    def ask_alive(self) -> bool:
+        """Have the server say something. Never waits: one that is stuck takes nothing any more."""
+        if self._sending.acquire(blocking=False):
+            try:
+                self._channel.send(b"!\n", getattr(socket, "MSG_DONTWAIT", 0))
+            except OSError:
+                pass
+            finally:
+                self._sending.release()
+        return True
+
+    def abort(self) -> None:
+        """Wake whoever reads or writes here, with the end of the channel."""
+        try:
+            self._channel.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
     def receive(self) -> bytes:
         try:
@@ -79,6 +102,13 @@ class ChildChannel:
         assert self._child.stdout is not None
         return self._child.stdout.read(_CHUNK) or b""
 
+    def ask_alive(self) -> bool:
+        """Our own child: there is no other server to go on with."""
+        return False
+
+    def abort(self) -> None:
+        self._child.kill()
+
     def finish(self) -> None:
         assert self._child.stdin is not None
         self._child.stdin.close()
@@ -91,10 +121,12 @@ class ChildChannel:
 def open_channel(flags: Mapping[str, Any], kept: Mapping[str, Any]) -> ResidentChannel:
     """A channel to the resident server, started where none runs. Raises Alone or Unreachable."""
     directory = os.getcwd()
-    said = {**greeting("mcp", flags, directory), "kept": dict(kept)}
+    said = {**handshake("mcp", flags, directory), "kept": dict(kept)}
     home = data_directory(os.environ, flags.get("home"), directory)
     try:
-        return _greeted(home, said)
+        return _shake_hands(home, said)
+    except Stuck as problem:
+        raise Alone("the resident server does not answer") from problem
     except Unreachable:
         # Only now: reading all settings imports half of Clew, and nearly always the server is there.
         home = _configured_home(flags)
@@ -102,16 +134,16 @@ def open_channel(flags: Mapping[str, Any], kept: Mapping[str, Any]) -> ResidentC
 
     def reached() -> bool:
         try:
-            found.append(_greeted(home, said))
+            found.append(_shake_hands(home, said))
         except Unreachable:
             return False
         return True
 
     start(home, reached)
-    return found[0] if found else _greeted(home, said)
+    return found[0] if found else _shake_hands(home, said)
 
 
-def _greeted(home: str, said: Mapping[str, Any]) -> ResidentChannel:
+def _shake_hands(home: str, said: Mapping[str, Any]) -> ResidentChannel:
     channel, address = connect(home, _TO_ANSWER)
     try:
         send(channel, {**said, "secret": address["secret"]})
@@ -124,14 +156,17 @@ def _greeted(home: str, said: Mapping[str, Any]) -> ResidentChannel:
                 sys.stderr.write(f"clew: {answer['said']}\n")
                 sys.stderr.flush()
             return ResidentChannel(channel, frozenset(answer["reads"]))
+    except TimeoutError as problem:
+        channel.close()
+        raise Stuck(str(problem)) from problem
     except (OSError, ValueError) as problem:
         channel.close()
         raise Unreachable(str(problem)) from problem
     channel.close()
     # The client's own settings name another data directory than its environment did. Only the server reads all of them.
     if "elsewhere" in answer and answer["elsewhere"] != home:
-        return _greeted(answer["elsewhere"], said)
-    if answer.get("declined") == "outdated":
+        return _shake_hands(answer["elsewhere"], said)
+    if answer.get("declined") == OUTDATED:
         raise Unreachable("it gives way to newer code")
     raise Alone(answer.get("declined"))
 

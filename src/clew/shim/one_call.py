@@ -20,10 +20,11 @@ line back and then the end.
 from __future__ import annotations
 
 import os
+import select
 import time
 
 from clew.shim.address import connect, receive, send
-from clew.shim.place import PROTOCOL, Unreachable, data_directory, package_stamp
+from clew.shim.place import OUTDATED, PROTOCOL, Unreachable, data_directory, package_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def ask(
     if witness is not None:
         said["witness"] = witness
     try:
-        answer = _exchange(home, {**greeting("call", flags or {}, here), **said}, end)
+        answer = _exchange(home, {**handshake("call", flags or {}, here), **said}, end)
         if "elsewhere" in answer:
             home = answer["elsewhere"]
-            answer = _exchange(home, {**greeting("call", flags or {}, here), **said}, end)
+            answer = _exchange(home, {**handshake("call", flags or {}, here), **said}, end)
         if "ok" in answer:
             return answer
-        start = start and answer.get("declined") == "outdated"
+        start = start and answer.get("declined") == OUTDATED
     except (Unreachable, OSError, ValueError):
         pass
     if start:
@@ -74,7 +75,72 @@ def ask(
     return None
 
 
-def greeting(kind: str, flags: Mapping[str, Any], directory: str) -> dict[str, Any]:
+class Unanswered(Exception):
+    """A server took the call and did not answer it: nobody here knows whether it was done."""
+
+
+_TO_ANSWER, _SILENCE = 5.0, 15.0
+"""Seconds that a server may take to be reached, and without an answer after which it is asked whether it works."""
+
+
+def call_resident(name: str, arguments: Mapping[str, Any], flags: Mapping[str, Any], **caller: Any) -> dict[str, Any]:
+    """The answer of one operation, however long it takes: `{"ok", "text", "lines", "envelope"}`.
+
+    A server that is not there is started. Raises Unreachable where none takes the call, and Unanswered where one took
+    it and does not answer. `caller` says who calls: `client`, `toolset`, `local`, `witness`.
+    """
+    here = os.getcwd()
+    home = data_directory(os.environ, flags.get("home"), here)
+    message = {**handshake("call", flags, here), "name": name, "arguments": dict(arguments), **caller}
+    answer: dict[str, Any] = {}
+    for _ in range(_ATTEMPTS):
+        answer = _exchange_patiently(home, message)
+        if "ok" in answer:
+            return answer
+        if "elsewhere" in answer:
+            home = answer["elsewhere"]
+        elif answer.get("declined") != OUTDATED:
+            break
+    raise Unreachable(str(answer.get("declined", "no server takes the call")))
+
+
+_ATTEMPTS = 3
+"""A server may say that another data directory is meant, or that it ends and the next one should be asked."""
+
+
+def _exchange_patiently(home: str, message: dict[str, Any]) -> dict[str, Any]:
+    try:
+        channel, address = connect(home, _TO_ANSWER)
+    except Unreachable:
+        from clew.shim.start import start
+
+        start(home, lambda: _is_alive(home))
+        channel, address = connect(home, _TO_ANSWER)
+    with channel:
+        try:
+            send(channel, {**message, "secret": address["secret"]})
+            while not select.select([channel], [], [], _SILENCE)[0]:
+                if not _is_alive(home):
+                    raise Unanswered("the resident server does not answer")
+            channel.settimeout(_SILENCE)
+            return receive(channel)
+        except (Unreachable, OSError, ValueError) as problem:
+            raise Unanswered(f"the resident server ended before it answered ({problem})") from problem
+
+
+def _is_alive(home: str) -> bool:
+    """Whether a server answers at all. It declines a greeting that is none, without touching a store."""
+    try:
+        channel, _ = connect(home, _TO_ANSWER)
+        with channel:
+            channel.settimeout(_TO_ANSWER)
+            send(channel, {})
+            return bool(receive(channel))
+    except (Unreachable, OSError, ValueError):
+        return False
+
+
+def handshake(kind: str, flags: Mapping[str, Any], directory: str) -> dict[str, Any]:
     """Who we are and where we stand. Over a private channel to a process of the same user."""
     return {
         "clew": PROTOCOL,

@@ -28,11 +28,16 @@ VALUES = {
 # not stop the server from starting when only the command in it is changed.
 IDLE_SWITCHES = frozenset(
     {
-        *("--shared", "--viewer", "--no-viewer", "--hot-reload"),
+        *("--shared", "--viewer", "--no-viewer", "--hot-reload", "--no-hot-reload"),
         *("--runner-autostart", "--no-runner-autostart", "--runner-autostart-dry-run"),
     }
 )
 IDLE_VALUES = frozenset({"--viewer-port", "--socket", "--hot-reload-poll-ms", "--response-verbosity"})
+
+
+OPTIONAL_VALUES = {"--workspace-lock": "true"}
+"""Options that are switches in BranchMind and take a value here: what they mean without one."""
+_TRUTHS = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
 
 
 class Plain:
@@ -70,6 +75,16 @@ def parse_plainly(words: list[str]) -> Plain | None:
         else:
             return None
     return plain
+
+
+def with_values(words: list[str]) -> list[str]:
+    """The words with the value of each option that may be given as a switch."""
+    found: list[str] = []
+    for place, word in enumerate(words):
+        follower = words[place + 1].lower() if place + 1 < len(words) else ""
+        alone = word in OPTIONAL_VALUES and follower not in _TRUTHS
+        found.append(f"{word}={OPTIONAL_VALUES[word]}" if alone else word)
+    return found
 
 
 def without_idle(words: list[str]) -> tuple[list[str], list[str]]:

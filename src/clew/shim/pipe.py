@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from itertools import chain
 
 from clew.shim.channel import Alone, ChildChannel, open_channel
 from clew.shim.framing import Framing, messages, split_lines
 from clew.shim.place import Unreachable
+from clew.shim.project import is_inside, root_in, told_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ _READS = frozenset(
     }
 )  # fmt: skip
 """Methods that may be asked twice; `tools/call` depends on the tool."""
+_ENDLESS = frozenset({"subscriptions/listen"})
+"""Answered when the listener leaves, not before."""
+_SILENCE = 10.0
+_TO_ANSWER = 5.0
+"""Seconds without a word from the server after which it is asked whether it still works, and that it has to say so."""
+_ROOTS = "clew-roots"
+"""The id of our own question to the client where its project is."""
+_TO_MOVE = 10.0
+"""Seconds that a server has to answer what it was asked before the conversation moves to another project."""
 UNKNOWN = (
     "ERROR: UNAVAILABLE the server ended while it worked on this call: outcome unknown"
     " | fix: look whether it was done (open, recall or resume) before you repeat it"
@@ -60,12 +71,15 @@ class ServerBriefing:
         self.initialized: bytes | None = None
         self.level: bytes | None = None
         self.watched: dict[str, bytes] = {}
+        self.has_roots = False
 
     def note(self, line: bytes, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params")
         uri = params.get("uri") if isinstance(params, dict) else None
         if method == "initialize":
             self.initialize = line
+            capabilities = params.get("capabilities") if isinstance(params, dict) else None
+            self.has_roots = isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
         elif method == "notifications/initialized":
             self.initialized = line
         elif method == "logging/setLevel":
@@ -81,7 +95,11 @@ class ServerBriefing:
 
 
 class Pipe:
-    def __init__(self, channel: Channel, flags: dict[str, Any], words: list[str], kept: dict[str, Any]) -> None:
+    def __init__(
+        self, channel: Channel, flags: dict[str, Any], words: list[str], kept: dict[str, Any], is_guess: bool = False
+    ) -> None:
+        """`is_guess`: the directory may not be the client's project; what the client says of it counts more."""
+        self._is_guess = is_guess
         self._channel: Channel | None = channel
         self._reads = channel.reads
         self._flags = flags
@@ -89,7 +107,7 @@ class Pipe:
         self._framing = Framing()
         # Two threads: one reads the client, one the server. Both change what a new server would have to be told.
         self._changed = threading.Condition(threading.RLock())  # guards everything below
-        self._standing = ServerBriefing(kept)
+        self._server_state = ServerBriefing(kept)
         self._sent = 0
         self._seen: int | None = None
         self._waiting: dict[Any, PendingRequest] = {}
@@ -97,10 +115,12 @@ class Pipe:
         self._asked_of_client: set[Any] = set()
         self._finished = False
         self._held = b""
+        self._heard = time.monotonic()
 
     def run(self) -> int:
         receiver = threading.Thread(target=self._receive, name="clew-answers", daemon=True)
         receiver.start()
+        threading.Thread(target=self._watch, name="clew-watch", daemon=True).start()
         for line in messages(0, self._framing):
             self._forward(line)
         with self._changed:
@@ -113,21 +133,42 @@ class Pipe:
 
     def _forward(self, line: bytes) -> None:
         message = _object(line)
+        if self._is_guess:
+            place = root_in(message) if message.get("id") == _ROOTS else told_by(message)
+            if place is not None:
+                self._move(place)
+        if message.get("id") == _ROOTS and "method" not in message:
+            return
         with self._changed:
             # Before anything is noted: the reply belongs to a server that is gone, and the next must not see it.
             if self._is_stale_reply(message):
                 return
             if self._channel is None:
                 self._reopen()
-            self._standing.note(line, message)
+            self._server_state.note(line, message)
             if "method" in message and _is_id(message.get("id")):
                 self._waiting[message["id"]] = PendingRequest(line, message, self._sent + 1)
+                self._changed.notify_all()
             elif message.get("method") == "notifications/cancelled" and isinstance(message.get("params"), dict):
                 self._forget(message["params"].get("requestId"))
             self._sent += 1
             channel = self._channel
         # Not under the lock: a server that cannot write to us would not read from us either.
         _put(channel, line)
+        if self._is_guess and self._server_state.has_roots and message.get("method") == "notifications/initialized":
+            self._say(_dumped({"id": _ROOTS, "method": "roots/list"}))
+
+    def _move(self, place: str) -> None:
+        """Go on in another directory, with a channel whose server reads the settings there."""
+        if is_inside(os.getcwd(), place):
+            return
+        os.chdir(place)
+        with self._changed:
+            channel = self._channel
+            if channel is not None:
+                channel.finish()
+                # The receiver ends the channel when everything that was asked before has been answered.
+                self._changed.wait_for(lambda: self._channel is not channel, _TO_MOVE)
 
     def _is_stale_reply(self, message: dict[str, Any]) -> bool:
         """A reply to a question of a server that is gone; the next one may use its number for another question."""
@@ -155,15 +196,43 @@ class Pipe:
                 return
             # What came behind the handshake of a new server, in the same piece, belongs to the conversation.
             held, self._held = self._held, b""
-            for line in split_lines(chain([held], iter(channel.receive, b""))):
+            for line in split_lines(chain([held], self._chunks(channel))):
                 self._deliver(line)
             with self._changed:
                 channel.close()
                 self._channel = None
+                self._changed.notify_all()
                 # Under the lock, so that nothing the client sends meanwhile falls between the old server and the new
                 # one.
                 if not self._recover() and self._finished:
                     return
+
+    def _chunks(self, channel: Channel) -> Iterator[bytes]:
+        while chunk := channel.receive():
+            self._heard = time.monotonic()
+            yield chunk
+
+    def _watch(self) -> None:
+        """Give up a server that is stuck: one that says nothing, not even when it is asked, while a request waits."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._is_awaited)
+                channel, since = self._channel, self._heard
+            time.sleep(_SILENCE)
+            if not self._is_silent(channel, since) or channel is None or not channel.ask_alive():
+                continue
+            time.sleep(_TO_ANSWER)
+            if self._is_silent(channel, since):
+                channel.abort()
+
+    def _is_awaited(self) -> bool:
+        return self._channel is not None and any(
+            asked.message.get("method") not in _ENDLESS for asked in self._waiting.values()
+        )
+
+    def _is_silent(self, channel: Channel | None, since: float) -> bool:
+        with self._changed:
+            return self._channel is channel and self._heard == since and self._is_awaited()
 
     def _deliver(self, line: bytes) -> None:
         if line.startswith(b"!"):
@@ -184,13 +253,13 @@ class Pipe:
 
     def _swallow(self, line: bytes) -> None:
         """An answer that the client has had. What it watches may have changed while nobody did."""
-        for uri, subscription in self._standing.watched.items():
+        for uri, subscription in self._server_state.watched.items():
             if subscription == line:
                 self._say(_dumped({"method": "notifications/resources/updated", "params": {"uri": uri}}))
 
     def _heed(self, control: dict[str, Any]) -> None:
         with self._changed:
-            self._standing.kept.update(control.get("kept", {}))
+            self._server_state.kept.update(control.get("kept", {}))
             self._seen = control.get("bye", self._seen)
 
     def _say(self, line: bytes) -> None:
@@ -214,7 +283,7 @@ class Pipe:
         self._asked_of_client.clear()
         # Without a request that waits and without a subscription nobody misses the server before the client's next
         # word.
-        if not again and (self._finished or not self._standing.watched):
+        if not again and (self._finished or not self._server_state.watched):
             return False
         self._reopen(opening=any(asked.message["method"] == "initialize" for asked in again))
         for asked in again:
@@ -246,12 +315,12 @@ class Pipe:
         self._unwanted.clear()
         self._channel = channel
         self._reads = channel.reads or self._reads
-        if self._standing.initialize is not None and not opening:
-            self._repeat(self._standing.initialize)
+        if self._server_state.initialize is not None and not opening:
+            self._repeat(self._server_state.initialize)
             self._await_handshake(channel)
-            if self._standing.initialized is not None:
-                self._send(self._standing.initialized)
-            for line in self._standing.requests():
+            if self._server_state.initialized is not None:
+                self._send(self._server_state.initialized)
+            for line in self._server_state.requests():
                 self._repeat(line)
         self._changed.notify_all()
 
@@ -264,10 +333,10 @@ class Pipe:
 
     def _open(self) -> Channel:
         try:
-            return open_channel(self._flags, self._standing.kept)
+            return open_channel(self._flags, self._server_state.kept)
         except (Alone, Unreachable, OSError):
             # The conversation has begun and cannot be given up: without a resident server we start one for ourselves.
-            return ChildChannel(self._words, self._standing.kept)
+            return ChildChannel(self._words, self._server_state.kept)
 
     def _repeat(self, line: bytes) -> None:
         """Send a request whose answer the client has already, unless it is still waiting for it."""
@@ -310,7 +379,7 @@ def _unknown(message: dict[str, Any]) -> bytes:
     return _dumped({"id": message["id"], "error": {"code": -32603, "message": UNKNOWN}})
 
 
-def serve(plain: Plain, words: list[str]) -> int | None:
+def serve(plain: Plain, words: list[str], is_guess: bool = False) -> int | None:
     """Serve the client through the resident server; None when it has to be served in this process."""
     flags = {name: value for name, value in plain.settings.items() if value is not None}
     kept = {"handle": os.urandom(16).hex()}
@@ -318,4 +387,4 @@ def serve(plain: Plain, words: list[str]) -> int | None:
         channel = open_channel(flags, kept)
     except (Alone, Unreachable, OSError):
         return None
-    return Pipe(channel, flags, words, kept).run()
+    return Pipe(channel, flags, words, kept, is_guess).run()

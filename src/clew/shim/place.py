@@ -12,12 +12,18 @@ PROTOCOL = 1
 """Of the first lines that both sides send; another number is not understood."""
 FOLDER = "resident"
 ADDRESS = "address.json"
+OUTDATED = "outdated"
+"""Why a server declines that is about to end: the next one will take the client."""
 KEPT = "CLEW_KEPT"
 """The variable that tells a server of our own who its connection was with the resident one."""
 
 
 class Unreachable(Exception):
     """No resident server answers there, or none that may be trusted."""
+
+
+class Stuck(Unreachable):
+    """A resident server runs there and does not answer: starting another one would not help."""
 
 
 def data_directory(environ: Mapping[str, str], flag: str | None, directory: str) -> str:

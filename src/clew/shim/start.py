@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds that a server may take to listen; then the caller serves by itself, which takes as long on such a machine."""
+_TO_BEGIN = 3.0
+"""Seconds that a process has from its start until it holds its lock, on a busy machine."""
 _PAUSE = 0.1
 """Seconds between two looks of a client that waits for another one's start."""
+_TO_ARRIVE, _LOOK = 20.0, 0.02
+"""Seconds for which a server that is on its way is waited for, and between two looks."""
 _OWN = ("CLEW_", "BRANCHMIND_", "THOUGHTBOX_", "MIND_MEM_")
 """Settings of one client. The server must not have those of whoever happened to start it."""
 
 
 _DETACHED = 0x00000008 | 0x00000200
 """DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP: a server outlives the terminal of the client that started it."""
+
+
+def resident_lock(home: str) -> FileLock:
+    """Held by the server of a data directory from its first breath to its end."""
+    return FileLock(os.path.join(folder_of(home, make=True), "lock"))
 
 
 def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
@@ -40,10 +49,20 @@ def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) ->
         if reached():
             return
     try:
-        if not reached():
+        if not reached() and not _reached_meanwhile(home, reached, end):
             _spawn_and_wait(home, patience)
     finally:
         lock.release()
+
+
+def _reached_meanwhile(home: str, reached: Callable[[], bool], end: float) -> bool:
+    """Wait for a server that a hook has just started, or for one that is ending: a second one would only wait too."""
+    end = min(end, time.monotonic() + _TO_ARRIVE)
+    while _is_on_its_way(home) and time.monotonic() < end:
+        time.sleep(_LOOK)
+        if reached():
+            return True
+    return False
 
 
 def start_behind(home: str) -> bool:
@@ -53,13 +72,36 @@ def start_behind(home: str) -> bool:
         if not _taken(lock):
             return False
         try:
-            # The server ends by itself when another one holds the lock of the data directory.
+            if _is_on_its_way(home):
+                return False
+            _note_start(home)
             _spawn(home)
         finally:
             lock.release()
     except (Unreachable, OSError):
         return False
     return True
+
+
+def _is_on_its_way(home: str) -> bool:
+    """Whether a server runs or was started just now: it takes its lock a moment after it was started."""
+    lock = resident_lock(home)
+    if not _taken(lock):
+        return True
+    lock.release()
+    try:
+        return time.time() - os.stat(_mark(home)).st_mtime < _TO_BEGIN
+    except OSError:
+        return False
+
+
+def _note_start(home: str) -> None:
+    with open(_mark(home), "wb", opener=_privately):
+        pass
+
+
+def _mark(home: str) -> str:
+    return os.path.join(folder_of(home), "starting")
 
 
 def _taken(lock: FileLock) -> bool:

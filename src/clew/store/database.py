@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet, ref
@@ -21,12 +21,32 @@ from clew.hooks import HookPoint
 Row = dict[str, Any]
 
 
+_waits = threading.local()
+
+
+@contextmanager
+def short_lock_waits(seconds: float) -> Iterator[None]:
+    """In this thread, locks of the store are waited for so long at the most: for work that can be done later."""
+    before = getattr(_waits, "seconds", None)
+    _waits.seconds = seconds
+    try:
+        yield
+    finally:
+        _waits.seconds = before
+
+
+def lock_wait(usual: float) -> float:
+    """How long this thread waits for a lock."""
+    seconds: float | None = getattr(_waits, "seconds", None)
+    return usual if seconds is None else min(usual, seconds)
+
+
 class Transaction(Protocol):
     """One transaction. Everything read in it is one consistent state of the database."""
 
     engine: str
     writable: bool
-    lineage: int
+    generation: int
     """Another number once this process was given another file or server under the same name: see `EPOCH`."""
 
     def all(self, sql: str, *params: Any) -> list[Row]: ...
@@ -35,7 +55,7 @@ class Transaction(Protocol):
         """Rows without names: for thousands of them, and for large bytes."""
         ...
 
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+    def batch(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
         """What is found for each row of parameters, asked together: many small questions wait once."""
         ...
 
@@ -55,11 +75,11 @@ class Transaction(Protocol):
         """Execute once for each row of parameters, when `run` would."""
         ...
 
-    def attempt(self) -> AbstractContextManager[None]:
+    def savepoint(self) -> AbstractContextManager[None]:
         """What is written in the block is undone when it raises, and the transaction goes on."""
         ...
 
-    def unhurried(self) -> None:
+    def no_timeout(self) -> None:
         """What follows in this transaction may take longer than any usual statement."""
         ...
 
@@ -72,12 +92,14 @@ class Database(Protocol):
     """An engine with the current schema. Opens nothing until it is first used."""
 
     engine: str
-    companions: Companions
+    resources: DatabaseResources
     """What this process keeps beside it; closed first when it is closed."""
 
-    def read(self) -> AbstractContextManager[Transaction]: ...
+    def read(self, workspace: str | None = None) -> AbstractContextManager[Transaction]:
+        """Of one workspace, or of the whole store. PostgreSQL may refuse all others (see `row_security`)."""
+        ...
 
-    def write(self) -> AbstractContextManager[Transaction]:
+    def write(self, workspace: str | None = None) -> AbstractContextManager[Transaction]:
         """Commits when the block ends, rolls back when it raises."""
         ...
 
@@ -91,10 +113,29 @@ class Database(Protocol):
 
     def schema_version(self) -> int: ...
 
+    def stored_version(self) -> int:
+        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        ...
+
     def describe(self) -> dict[str, Any]: ...
+
+    def replica_state(self) -> str | None:
+        """Whether the replica for reads answers, in words; None where there is none."""
+        ...
 
     def backup(self, target: Path) -> int:
         """Write a snapshot of everything to a new file while others go on; returns its size."""
+        ...
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each table with its indexes."""
+        ...
+
+    def purge(self, tables: Sequence[str]) -> str:
+        """Overwrite what deleted and changed rows of these tables left behind; says what could not be, or nothing.
+
+        Without any, of all tables: the store takes as little room as it can.
+        """
         ...
 
     def restore(self, source: Path) -> Path:
@@ -106,6 +147,9 @@ class Database(Protocol):
 
 committed: HookPoint[Callable[[Database, str, int, int], None]] = HookPoint("committed")
 """Called after a write is durable: `(database, workspace, seq before, seq after)`."""
+
+transferred: HookPoint[Callable[[Transaction], None]] = HookPoint("transferred")
+"""Called in the copy of a whole store before it is committed, to rebuild what only its engine has."""
 
 OUTCOME_UNKNOWN = {"outcome": "unknown"}
 """The details of an error after which nobody here knows whether the transaction was committed."""
@@ -143,7 +187,7 @@ PATIENCE_AT_EXIT = 2.0
 """Nothing that a companion leaves unfinished is a loss, so a process that ends need not wait for it."""
 
 
-class Companion:
+class DatabaseResource:
     """Base of what lives as long as a database is open. The database is held weakly: it owns its companions."""
 
     def __init__(self, database: Database) -> None:
@@ -160,16 +204,16 @@ class Companion:
         """Come to an end within so many seconds. The database still works and may be used again afterwards."""
 
 
-C = TypeVar("C", bound=Companion)
+C = TypeVar("C", bound=DatabaseResource)
 
 
-class Companions:
+class DatabaseResources:
     """The companions of one database."""
 
     def __init__(self, database: Database) -> None:
         self._owner = ref(database)
         self._lock = threading.RLock()
-        self._made: dict[type[Companion], Companion] = {}
+        self._made: dict[type[DatabaseResource], DatabaseResource] = {}
         _all.add(self)
 
     def of(self, kind: type[C]) -> C:
@@ -194,10 +238,10 @@ class Companions:
             companion.close(patience)
 
 
-_all: WeakSet[Companions] = WeakSet()
+_all: WeakSet[DatabaseResources] = WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
-    for companions in list(_all):
-        companions.close(PATIENCE_AT_EXIT)
+    for resources in list(_all):
+        resources.close(PATIENCE_AT_EXIT)

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from clew.store.database import Database, Row, Transaction, placeholders
+from clew.store.erasing import erased_digests, event_digest
 from clew.store.workspaces import EVENT_COLUMNS, chained
 
 logger = logging.getLogger(__name__)
@@ -152,10 +153,10 @@ def events_about(
     return [event_from(row) for row in tx.all(sql, workspace, subject, *(value for _, value in narrow), limit)]
 
 
-def topic_events(tx: Transaction, workspace: str, topic: str, after: int, limit: int) -> list[EventRow]:
-    """Events of one topic, oldest first."""
-    sql = "SELECT * FROM event WHERE workspace = ? AND topic = ? AND seq > ? ORDER BY seq LIMIT ?"
-    return [event_from(row) for row in tx.all(sql, workspace, topic, after, limit)]
+def task_events(tx: Transaction, workspace: str, after: int, limit: int) -> list[EventRow]:
+    """Events of tasks, oldest first."""
+    sql = "SELECT * FROM event WHERE workspace = ? AND topic = 'tasks' AND seq > ? ORDER BY seq LIMIT ?"
+    return [event_from(row) for row in tx.all(sql, workspace, after, limit)]
 
 
 def last_of_topic(tx: Transaction, workspace: str, topic: str) -> EventRow | None:
@@ -163,17 +164,23 @@ def last_of_topic(tx: Transaction, workspace: str, topic: str) -> EventRow | Non
     return event_from(row) if row is not None else None
 
 
+def last_of_type(tx: Transaction, workspace: str, subject: str, type: str) -> EventRow | None:
+    sql = "SELECT * FROM event WHERE workspace = ? AND subject = ? AND type = ? ORDER BY seq DESC LIMIT 1"
+    row = tx.one(sql, workspace, subject, type)
+    return event_from(row) if row is not None else None
+
+
 def first_agents(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, str]:
     """Who wrote the first event about each of these, as far as it is known."""
     sql = "SELECT agent FROM event WHERE workspace = ? AND subject = ? AND agent IS NOT NULL ORDER BY seq LIMIT 1"
-    found = tx.each(sql, [(workspace, subject) for subject in subjects]) if subjects else []
+    found = tx.batch(sql, [(workspace, subject) for subject in subjects]) if subjects else []
     return {subject: str(rows[0]["agent"]) for subject, rows in zip(subjects, found, strict=True) if rows}
 
 
 def first_seqs(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, int]:
     """The seq of the first event about each of these: the order in which records came to be."""
     sql = "SELECT seq FROM event WHERE workspace = ? AND subject = ? ORDER BY seq LIMIT 1"
-    found = tx.each(sql, [(workspace, subject) for subject in subjects]) if subjects else []
+    found = tx.batch(sql, [(workspace, subject) for subject in subjects]) if subjects else []
     return {subject: int(rows[0]["seq"]) for subject, rows in zip(subjects, found, strict=True) if rows}
 
 
@@ -201,13 +208,14 @@ def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str
     return found
 
 
-def written_by(tx: Transaction, workspace: str, agent: str, after: int, most: int) -> list[str]:
-    """What somebody wrote about after an event, the last first."""
+def written_by(tx: Transaction, workspace: str, agents: list[str], after: int, most: int) -> list[str]:
+    """What one of these wrote about after an event, the last first."""
+    marks = ", ".join("?" * len(agents))
     sql = (
-        "SELECT subject, max(seq) AS last FROM event WHERE workspace = ? AND seq > ? AND agent = ?"
+        f"SELECT subject, max(seq) AS last FROM event WHERE workspace = ? AND seq > ? AND agent IN ({marks})"
         " AND subject IS NOT NULL GROUP BY subject ORDER BY last DESC LIMIT ?"
     )
-    return [row["subject"] for row in tx.all(sql, workspace, after, agent, most)]
+    return [row["subject"] for row in tx.all(sql, workspace, after, *agents, most)]
 
 
 @dataclass(frozen=True)
@@ -217,6 +225,9 @@ class EventFilter:
     types: tuple[str, ...] = ()
     after: int | None = None
     before: int | None = None
+    by: str | None = None
+    """An author, or a client for all of its connections: `claude-code` means `claude-code-3` too."""
+    since_ms: int | None = None
 
     def newest(self, tx: Transaction, workspace: str, limit: int) -> list[EventRow]:
         sql, params = self._sql(workspace, limit)
@@ -229,10 +240,21 @@ class EventFilter:
 
     def _sql(self, workspace: str, limit: int) -> tuple[str, list[Any]]:
         """Each type by itself, for the index of types gives the order within one type only."""
-        bounds = "".join(
-            text for text, given in ((" AND seq > ?", self.after), (" AND seq < ?", self.before)) if given is not None
-        )
-        given = [bound for bound in (self.after, self.before) if bound is not None]
+        limits: list[tuple[str, list[Any]]] = [
+            (text, [value])
+            for text, value in (
+                (" AND seq > ?", self.after),
+                (" AND seq < ?", self.before),
+                (" AND ts_ms >= ?", self.since_ms),
+            )
+            if value is not None
+        ]
+        if self.by is not None:
+            # A dot comes right after a hyphen, so these are the names that begin with `by` and a hyphen.
+            between = [f"{self.by}-", f"{self.by}."]
+            limits.append((" AND (agent = ? OR (agent >= ? AND agent < ?))", [self.by, *between]))
+        bounds = "".join(text for text, _ in limits)
+        given = [value for _, values in limits for value in values]
         kinds: list[str | None] = [*dict.fromkeys(self.types)] or [None]
         parts, params = [], []
         for kind in kinds:
@@ -261,6 +283,7 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
     Events from before there was a chain have no digest; the chain begins after them.
     """
     row = tx.one("SELECT event_seq, event_digest FROM workspace WHERE id = ?", workspace)
+    erased = erased_digests(tx, workspace, "events")
     last, count, before = 0, 0, None
     while page := tx.all(
         "SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, last, PAGE
@@ -272,9 +295,11 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
             last = event["seq"]
             if event["digest"] is None and before is None:
                 continue
-            before = chained(before, [event[name] for name in EVENT_COLUMNS])
-            if event["digest"] != before:
+            found = chained(before, [event[name] for name in EVENT_COLUMNS])
+            # What a later event of this chain names as erased holds by the digest of what is left of it.
+            if event["digest"] != found and erased.get(str(last)) != event_digest(event):
                 return count, last
+            before = event["digest"]
             count += 1
     # The row of the workspace says where the log ends, so events cut off at the end are noticed as well.
     whole = row is None or (row["event_seq"], row["event_digest"]) == (last, before)

@@ -23,6 +23,7 @@ from pathlib import Path
 import apsw
 
 from clew.errors import ClewError
+from clew.store.database import lock_wait
 
 _PAUSE = (0.0002, 0.0025)
 """Seconds: at least and at most so long between two tries for a lock."""
@@ -34,9 +35,9 @@ files would cost a short read a tenth of its time."""
 class Link:
     """A connection, with the identity of the files that it has open."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, lineage: int) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, generation: int) -> None:
         self.connection = connection
-        self.lineage = lineage
+        self.generation = generation
         self._path = path
         # While a connection is open, SQLite neither removes nor replaces these two.
         self._beside = {name: identity(name) for name in (f"{path}-wal", f"{path}-shm")}
@@ -67,7 +68,7 @@ class Link:
         """
         if self._overtaken() and not self._moved[0]:
             with suppress(apsw.Error):
-                end_transaction(self.connection, "ROLLBACK")
+                roll_back(self.connection)
                 self.connection.execute("VACUUM INTO ?", (f"{self._path}.rescued-{time.time_ns()}",))
 
     def close(self) -> None:
@@ -104,7 +105,7 @@ def jittered_wait(seconds: float) -> Callable[[int], bool]:
         # One handler serves every wait of the connection; SQLite counts from 0 again for each new lock.
         if attempts == 0:
             started = now
-        if now - started > seconds:
+        if now - started > lock_wait(seconds):
             return False
         time.sleep(random.uniform(*_PAUSE))
         return True
@@ -121,10 +122,10 @@ def data_version(connection: apsw.Connection) -> int:
     return pragma(connection, "data_version")
 
 
-def end_transaction(connection: apsw.Connection, how: str) -> None:
-    """Close a transaction that a failure may have closed already."""
+def roll_back(connection: apsw.Connection) -> None:
+    """Undo a transaction that a failure may have closed already."""
     if connection.in_transaction:
-        connection.execute(how)
+        connection.execute("ROLLBACK")
 
 
 FUSE = 0x65735546

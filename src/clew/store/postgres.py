@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,51 +13,38 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
 from clew.errors import ClewError
-from clew.store.database import Companions, Row, outcome_unknown
+from clew.store.database import DatabaseResources, Row, lock_wait, outcome_unknown
 from clew.store.migrations import latest, too_new
-from clew.store.postgres_schema import check_encoding, check_restored, migrate
+from clew.store.postgres_connections import (
+    KEPT_SECONDS,
+    MOST_CONNECTIONS,
+    ConnectionPool,
+    Server,
+    connect,
+    is_full,
+    server_behind,
+)
+from clew.store.postgres_schema import check_encoding, check_restored, migrate, stored_version
+from clew.store.replica import READ, Replica, position
+from clew.store.row_security import IS_ENFORCED, set_row_security
 from clew.store.wire import MOST_QUEUED, PATIENCE, Wire
 
 CHANNEL = "clew"
 WAIT_SECONDS = 20.0
-MOST_CONNECTIONS = 8
-DUMP = 'pg_dump --format=custom --file={} "$CLEW_DATABASE_URL"'
-LOAD = "pg_restore --dbname=NEW_DATABASE {}; then let CLEW_DATABASE_URL name the new database."
 LEAST, FURTHER = 1_000, 10
 """Analyzing costs as much as inserting some hundred rows: done at LEAST rows, then at FURTHER times as many."""
 
-_SETTINGS = (
-    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET random_page_cost = 1.1; SET enable_seqscan = off;"
-    " SET enable_hashjoin = off; SET enable_mergejoin = off; SET lock_timeout = {lock_timeout};"
-    " SET statement_timeout = {statement_timeout}; SET idle_in_transaction_session_timeout = {idle_timeout};"
-    " SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-)
-"""Every hot statement reads a few rows through an index made for it. Planning such a statement anew takes longer than
-running it, and a planner that takes our correlated columns for independent ones prefers to read whole tables.
-
-The limits end what nobody waits for any more. A client that vanishes inside a write would keep the workspace locked for
-as long as the server believes in it, which is two hours by default."""
-STATEMENT_SECONDS = 40.0
-"""Statements read and write a few rows. Those that may take long say so (`unhurried`)."""
-IDLE_SECONDS = 60.0
-"""Between two statements of a transaction an operation only computes."""
-_NETWORK: dict[str, Any] = {
-    "connect_timeout": 10,
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
-}
-"""A dead network is noticed within half a minute. What the URL says comes first."""
 _GUARD = (
-    "SELECT CASE WHEN CAST(value AS BIGINT) <= $1 THEN 1 ELSE CAST('clew schema ' || value AS BIGINT) END"
-    " FROM meta WHERE key = 'schema_version'"
+    "SELECT CASE WHEN CAST(found.value AS BIGINT) <= $1 THEN 1"
+    " WHEN CAST((SELECT split_part(note.value, ':', 2) FROM meta note WHERE note.key = 'oldest_writer'"
+    " AND split_part(note.value, ':', 1) = found.value) AS BIGINT) <= $1 THEN 1"
+    " ELSE CAST('clew schema ' || found.value AS BIGINT) END FROM meta found WHERE found.key = 'schema_version'"
 )
-"""Fails in a database of a newer version. It travels with the first statement of a write and costs no round trip."""
+"""Fails in a database of a newer version that does not let this one write. It travels with the first statement of a
+write and costs no round trip."""
 _NEWER = re.compile(r"clew schema (\d+)")
 _IDENTITY = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
@@ -80,10 +67,10 @@ class PostgresTransaction:
 
     engine = "postgres"
 
-    def __init__(self, wire: Wire, writable: bool, lineage: int) -> None:
+    def __init__(self, wire: Wire, writable: bool, generation: int) -> None:
         self._wire = wire
         self.writable = writable
-        self.lineage = lineage
+        self.generation = generation
         self.written: Counter[str] = Counter()
         """How often each statement of `many` was executed."""
 
@@ -94,7 +81,7 @@ class PostgresTransaction:
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         return self._rows(sql, params)[1]
 
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+    def batch(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
         found: list[list[Row]] = []
         for start in range(0, len(rows), MOST_QUEUED):
             found += self._each(sql, rows[start : start + MOST_QUEUED])
@@ -128,7 +115,7 @@ class PostgresTransaction:
             self.written[sql] += 1
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         self.run("SAVEPOINT attempt")
         self._wire.exchange()  # what fails up to here is not the attempt's fault
         try:
@@ -141,7 +128,7 @@ class PostgresTransaction:
             self.run("RELEASE SAVEPOINT attempt")
             raise
 
-    def unhurried(self) -> None:
+    def no_timeout(self) -> None:
         self.run("SET LOCAL statement_timeout = 0")
         self._wire.patience = None
 
@@ -188,35 +175,65 @@ def _inserted_table(sql: str) -> str | None:
 class PostgresDatabase:
     engine = "postgres"
 
-    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        url: str,
+        wait_seconds: float = WAIT_SECONDS,
+        patience: float = PATIENCE,
+        auto_migrate: bool = True,
+        most_connections: int = MOST_CONNECTIONS,
+        kept_seconds: float = KEPT_SECONDS,
+        read_url: str | None = None,
+    ) -> None:
         self.url = url
-        self._patience = patience
-        self.companions = Companions(self)
+        self.auto_migrate = auto_migrate
+        self.resources = DatabaseResources(self)
         self._wait_seconds = wait_seconds
-        self._idle: list[Wire] = []
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        limits = (most_connections, wait_seconds, patience, kept_seconds)
+        self._connections = ConnectionPool(self._open, *limits)
+        self._replica = Replica(read_url, *limits) if read_url else None
         self._growth = Growth()
         self._ready = False
-        self._opening = threading.Lock()
-        self._lineage = 0
+        self._generation = 0
         self._identity: tuple[Any, ...] | None = None
 
     @contextmanager
-    def read(self) -> Iterator[PostgresTransaction]:
-        with translated(), self._connection() as wire:
-            wire.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    def read(self, workspace: str | None = None) -> Iterator[PostgresTransaction]:
+        with translated(), self._reader(workspace) as wire:
+            yield PostgresTransaction(wire, writable=False, generation=self._generation)
+
+    @contextmanager
+    def _reader(self, workspace: str | None) -> Iterator[Wire]:
+        """A connection in a read transaction: of the replica where it has what the workspace holds."""
+        if self._replica is not None and workspace is not None:
+            with self._own_reader(workspace) as wire:
+                wanted = position(wire, workspace)
+            with self._replica.reading(workspace, wanted) as found:
+                if found is not None:
+                    yield found
+                    return
+        with self._own_reader(workspace) as wire:
+            yield wire
+
+    @contextmanager
+    def _own_reader(self, workspace: str | None) -> Iterator[Wire]:
+        with self._connections.one() as wire:
+            self._connections.begin(wire, READ, workspace)
             try:
-                yield PostgresTransaction(wire, writable=False, lineage=self._lineage)
+                yield wire
             finally:
                 wire.roll_back()
 
     @contextmanager
-    def write(self) -> Iterator[PostgresTransaction]:
-        with translated(), self._connection() as wire:
+    def write(self, workspace: str | None = None) -> Iterator[PostgresTransaction]:
+        with translated(), self._connections.one() as wire:
             # The server's default may be another, in which writers that meet would fail instead of waiting.
-            wire.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+            self._connections.begin(wire, "BEGIN ISOLATION LEVEL READ COMMITTED", workspace)
+            wait = lock_wait(self._wait_seconds)
+            if wait < self._wait_seconds:
+                wire.send(f"SET LOCAL lock_timeout = {int(wait * 1000)}")
             wire.send(_GUARD, (latest(),))
-            tx = PostgresTransaction(wire, writable=True, lineage=self._lineage)
+            tx = PostgresTransaction(wire, writable=True, generation=self._generation)
             try:
                 yield tx
                 _commit(wire)
@@ -226,9 +243,12 @@ class PostgresDatabase:
             self._look_at_growth(wire, tx.written)
 
     def changes(self, wait: float) -> Iterator[None]:
-        with translated(), self._connection():
+        with translated(), self._connections.one():
             pass  # the schema is there
-        with translated(), self._connect() as connection:
+        server = self._connections.server
+        if server.pooled or server.scarce:
+            yield from _looks(wait)
+        with translated(), connect(self.url) as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             yield
             while True:
@@ -246,21 +266,69 @@ class PostgresDatabase:
         with self.read() as tx:
             return int(tx.value("SELECT value FROM meta WHERE key = 'schema_version'"))
 
+    def stored_version(self) -> int:
+        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        with translated(), connect(self.url) as connection:
+            return stored_version(connection)
+
     def describe(self) -> dict[str, Any]:
         with self.read() as tx:
             version = tx.value("SHOW server_version")
-        return {"engine": "postgres", "version": version, "url": without_password(self.url)}
+            size = int(tx.value("SELECT pg_database_size(current_database())"))
+            fenced = bool(tx.value(IS_ENFORCED))
+        url = without_password(self.url)
+        server = self._connections.server
+        return {
+            "engine": "postgres",
+            "version": version,
+            "url": url,
+            "bytes": size,
+            "pooler": server.pooled,
+            "connections": self._connections.most,
+            "connection_limit": server.limit,
+            "keeps_connections": not server.scarce,
+            "row_security": fenced,
+        }
+
+    def fence_workspaces(self, on: bool) -> list[str]:
+        """Turn row-level security on or off, as the owner of the tables; returns the tables that have it."""
+        with translated(), connect(self.url) as connection:
+            migrate(connection, self.auto_migrate)
+            with connection.transaction():
+                return set_row_security(connection, on)
+
+    def replica_state(self) -> str | None:
+        return self._replica.describe() if self._replica is not None else None
 
     def backup(self, target: Path) -> int:
-        raise ClewError("UNAVAILABLE", "the store is a PostgreSQL database", f"Use its own tool: {DUMP.format(target)}")
+        """A store of SQLite: the same file as for the other engine, which can be restored into either."""
+        from clew.store.transfer import back_up
+
+        return back_up(self, target)
+
+    def sizes(self) -> dict[str, int]:
+        sql = (
+            "SELECT relname AS name, pg_total_relation_size(oid) AS size FROM pg_class"
+            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+        )
+        with self.read() as tx:
+            return {row["name"]: int(row["size"]) for row in tx.all(sql)}
+
+    def purge(self, tables: Sequence[str]) -> str:
+        with translated(), connect(self.url) as connection:
+            connection.execute(f"VACUUM {', '.join(tables)}")
+        return "the server's write-ahead log and its archives, until they are recycled"
 
     def restore(self, source: Path) -> Path:
-        raise ClewError("UNAVAILABLE", "the store is a PostgreSQL database", f"Use its own tool: {LOAD.format(source)}")
+        from clew.store.transfer import bring_back
+
+        return bring_back(self, source)
 
     def close(self) -> None:
-        self.companions.close()
-        while self._idle:
-            self._idle.pop().close()
+        self.resources.close()
+        self._connections.close()
+        if self._replica is not None:
+            self._replica.close()
         self._ready = False
 
     def _look_at_growth(self, wire: Wire, written: Counter[str]) -> None:
@@ -271,51 +339,18 @@ class PostgresDatabase:
                 wire.send(f"ANALYZE (SKIP_LOCKED) {', '.join(tables)}")
                 wire.exchange()
 
-    @contextmanager
-    def _connection(self) -> Iterator[Wire]:
-        if not self._room.acquire(timeout=self._wait_seconds):
-            raise ClewError("STORE_LOCKED", f"all {MOST_CONNECTIONS} connections are in use", "Try again.")
-        try:
-            wire = self._take()
-            try:
-                yield wire
-            finally:
-                wire.patience = self._patience
-                if not wire.closed:
-                    self._idle.append(wire)
-        finally:
-            self._room.release()
-
-    def _take(self) -> Wire:
-        while self._idle:
-            wire = self._idle.pop()
-            if wire.ready():
-                return wire
-        with self._opening:
-            return self._open()
-
-    def _open(self) -> Wire:
-        connection = self._connect()
+    def _open(self) -> tuple[psycopg.Connection[Any], Server]:
+        connection = connect(self.url)
         try:
             if not self._ready:
                 check_encoding(connection)
-                migrate(connection)
+                migrate(connection, self.auto_migrate)
                 self._ready = True
-            connection.execute(
-                _SETTINGS.format(
-                    lock_timeout=int(self._wait_seconds * 1000),
-                    statement_timeout=int(STATEMENT_SECONDS * 1000),
-                    idle_timeout=int(IDLE_SECONDS * 1000),
-                )
-            )
             self._compare_identity(connection)
-            return Wire(connection, self._patience)
+            return connection, server_behind(connection)
         except BaseException:
             connection.close()
             raise
-
-    def _connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(make_conninfo(**{**_NETWORK, **conninfo_to_dict(self.url)}), autocommit=True)
 
     def _compare_identity(self, connection: psycopg.Connection[Any]) -> None:
         """Begin another lineage when the server behind the URL is another, or has gone back in time."""
@@ -324,8 +359,15 @@ class PostgresDatabase:
             identity = connection.execute(_IDENTITY).fetchone()
         if self._identity is not None and identity != self._identity:
             check_restored(connection)
-            self._lineage += 1
+            self._generation += 1
         self._identity = identity
+
+
+def _looks(wait: float) -> Iterator[None]:
+    """Without a connection to be notified on: a pooler passes no notifications on, and a scarce one is for calls."""
+    while True:
+        yield
+        time.sleep(wait)
 
 
 def without_password(url: str) -> str:
@@ -361,6 +403,13 @@ def _translate(problem: Exception) -> ClewError:
     text = " ".join(str(problem).split())
     if isinstance(problem, (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)):
         return ClewError("STORE_FULL", text, "Free space on the database server. Nothing was written.")
+    if is_full(problem):
+        return ClewError(
+            "STORE_LOCKED",
+            text,
+            "Every connection that the server grants is in use: try again, raise its limit, or let each process open"
+            " fewer (CLEW_DATABASE_CONNECTIONS).",
+        )
     if isinstance(problem, _BUSY):
         return ClewError("STORE_LOCKED", text, "The database is busy; try again.")
     newer = _NEWER.search(text)

@@ -7,7 +7,17 @@ from typing import Any
 import psycopg
 
 from clew.errors import ClewError
-from clew.store.migrations import latest, pending, statements, too_new
+from clew.store.migrations import (
+    OLDEST_WRITER,
+    latest,
+    may_write,
+    pending,
+    statements,
+    too_new,
+    too_old,
+    writers_note,
+)
+from clew.store.row_security import fence_new_tables
 
 MIGRATION_LOCK = 0x434C4557
 
@@ -25,7 +35,7 @@ def check_encoding(connection: psycopg.Connection[Any]) -> None:
 
 def check_restored(connection: psycopg.Connection[Any]) -> None:
     """Refuse an empty database in the place of ours: it most likely waits for a restore, which our tables spoil."""
-    if _version(connection) == 0:
+    if stored_version(connection) == 0:
         raise ClewError(
             "STORE_UNAVAILABLE",
             "the database was replaced by an empty one",
@@ -33,31 +43,43 @@ def check_restored(connection: psycopg.Connection[Any]) -> None:
         )
 
 
-def migrate(connection: psycopg.Connection[Any]) -> None:
+def migrate(connection: psycopg.Connection[Any], auto_migrate: bool = True) -> None:
     """Bring the database to the newest schema; one process at a time."""
-    version = _version(connection)
+    version = stored_version(connection)
     if version == latest():
         return
+    if version < latest() and not auto_migrate:
+        raise too_old("the database", version)
     if version > latest():
-        raise too_new("the database", version)
+        if not may_write(version, _meta(connection, OLDEST_WRITER)):
+            raise too_new("the database", version)
+        return
     with connection.transaction():
         # A limit of the role or the database fits its daily statements; a migration may rewrite a large table.
         connection.execute("SET LOCAL statement_timeout = 0")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
-        for number in pending(_version(connection)):
+        for number in pending(stored_version(connection)):
             for statement in statements(number, "postgres"):
                 connection.execute(statement)
-            connection.execute(
-                "INSERT INTO meta (key, value) VALUES ('schema_version', %s)"
-                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (str(number),),
-            )
+            _keep_meta(connection, "schema_version", str(number))
+        if stored_version(connection) == latest():
+            _keep_meta(connection, OLDEST_WRITER, writers_note())
+        fence_new_tables(connection)
 
 
-def _version(connection: psycopg.Connection[Any]) -> int:
+def stored_version(connection: psycopg.Connection[Any]) -> int:
     # A scan, not to_regclass: that one answers from a cache that may miss what a process before us just made.
     present = "SELECT 1 FROM pg_tables WHERE tablename = 'meta' AND schemaname = current_schema()"
     if connection.execute(present).fetchone() is None:
         return 0
-    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    return int(row[0]) if row else 0
+    return int(_meta(connection, "schema_version") or 0)
+
+
+def _meta(connection: psycopg.Connection[Any], key: str) -> str | None:
+    row = connection.execute("SELECT value FROM meta WHERE key = %s", (key,)).fetchone()
+    return str(row[0]) if row else None
+
+
+def _keep_meta(connection: psycopg.Connection[Any], key: str, value: str) -> None:
+    sql = "INSERT INTO meta (key, value) VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+    connection.execute(sql, (key, value))

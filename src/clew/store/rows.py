@@ -149,18 +149,18 @@ def _table(kind: type[TableRow]) -> _Table:
 
 
 def _made(kind: type[TableRow]) -> _Table:
-    every = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every TableRow is a dataclass
-    names = [name for name in every if name not in kind.ASIDE]
+    every = fields(kind)  # type: ignore[arg-type]  # every TableRow is a dataclass
+    names = [item.name for item in every if item.name not in kind.ASIDE]
     column = {name: kind.COLUMNS.get(name, name) for name in names}
     field = {stored: name for name, stored in column.items()}
     key = tuple(field[part] for part in kind.KEY)
     rest = tuple(name for name in names if name not in key)
     listed = ", ".join(("workspace", *column.values()))
     insert = f"INSERT INTO {kind.TABLE} ({listed}) VALUES ({placeholders(len(names) + 1)})"
-    matched = " AND ".join(f"{name} = ?" for name in ("workspace", *(column[name] for name in key)))
+    matched = " AND ".join(f"{name} = ?" for name in ("workspace", *kind.KEY))
     # `excluded` is the row that could not be inserted; both engines know it under this name.
     newer = ", ".join(f"{column[name]} = excluded.{column[name]}" for name in rest if name not in kind.KEPT)
-    conflict = f"ON CONFLICT (workspace, {', '.join(column[name] for name in key)})"
+    conflict = f"ON CONFLICT ({', '.join(('workspace', *kind.KEY))})"
     return _Table(
         decoders=tuple((name, column[name], _decoder(kind, name)) for name in names),
         encoders={name: _encoder(kind, name) for name in names},

@@ -18,11 +18,10 @@ from typing import Any
 import apsw
 
 from clew.errors import ClewError
-from clew.store.database import OUTCOME_UNKNOWN, Companions, Row, outcome_unknown
+from clew.store.database import OUTCOME_UNKNOWN, DatabaseResources, Row, lock_wait, outcome_unknown
 from clew.store.link import (
     Link,
     data_version,
-    end_transaction,
     identity,
     jittered_wait,
     make_directory,
@@ -31,10 +30,20 @@ from clew.store.link import (
     no_descriptors,
     no_room,
     pragma,
+    roll_back,
     warn_of_network,
     without_shared_memory,
 )
-from clew.store.migrations import latest, pending, statements, too_new
+from clew.store.migrations import (
+    OLDEST_WRITER,
+    latest,
+    may_write,
+    pending,
+    statements,
+    too_new,
+    too_old,
+    writers_note,
+)
 
 BUSY_SECONDS = 20.0
 APPLICATION_ID = 0x434C4557  # "CLEW"
@@ -45,10 +54,10 @@ _names: dict[str, tuple[str, ...]] = {}
 class SqliteTransaction:
     engine = "sqlite"
 
-    def __init__(self, connection: apsw.Connection, writable: bool, lineage: int) -> None:
+    def __init__(self, connection: apsw.Connection, writable: bool, generation: int) -> None:
         self._connection = connection
         self.writable = writable
-        self.lineage = lineage
+        self.generation = generation
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         cursor = self._execute(sql, params)
@@ -60,7 +69,7 @@ class SqliteTransaction:
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         return self._execute(sql, params).fetchall()
 
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+    def batch(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
         return [self.all(sql, *row) for row in rows]
 
     def one(self, sql: str, *params: Any) -> Row | None:
@@ -83,7 +92,7 @@ class SqliteTransaction:
         self._connection.executemany(sql, rows)
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         self.run("SAVEPOINT attempt")
         try:
             yield
@@ -95,7 +104,7 @@ class SqliteTransaction:
             raise
         self.run("RELEASE SAVEPOINT attempt")
 
-    def unhurried(self) -> None:
+    def no_timeout(self) -> None:
         """Nothing to do: a statement of this process has no time limit."""
 
     def notify(self, channel: str) -> None:
@@ -125,29 +134,30 @@ def _learn_names(sql: str, cursor: apsw.Cursor) -> tuple[str, ...]:
 class SqliteDatabase:
     engine = "sqlite"
 
-    def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS, auto_migrate: bool = True) -> None:
         self.path = path
-        self.companions = Companions(self)
+        self.auto_migrate = auto_migrate
+        self.resources = DatabaseResources(self)
         self._busy_seconds = busy_seconds
         self._idle: list[Link] = []
         self._writer = threading.Lock()
         self._opening = threading.Lock()
         self._file: tuple[int, int] | None = None
         """The file that the connections of this lineage have open."""
-        self._lineage = 0
+        self._generation = 0
 
     @contextmanager
-    def read(self) -> Iterator[SqliteTransaction]:
+    def read(self, workspace: str | None = None) -> Iterator[SqliteTransaction]:
         with self._link() as link, translated(self.path):
             self._refuse(link, link.lost_lately())
             link.connection.execute("BEGIN")
             try:
-                yield SqliteTransaction(link.connection, False, link.lineage)
+                yield SqliteTransaction(link.connection, False, link.generation)
             finally:
-                end_transaction(link.connection, "ROLLBACK")
+                roll_back(link.connection)
 
     @contextmanager
-    def write(self) -> Iterator[SqliteTransaction]:
+    def write(self, workspace: str | None = None) -> Iterator[SqliteTransaction]:
         with self._turn(), self._link() as link, translated(self.path):
             # A transaction that begins with a read and writes later can fail halfway, because another has written
             # since. This one takes the lock of writers at once, and everything it reads is still true when it commits.
@@ -156,16 +166,16 @@ class SqliteDatabase:
                 self._refuse(link, link.lost())
                 # Asked in each write: a newer Clew may have changed the schema since this connection was opened.
                 self._check_version(link.connection)
-                yield SqliteTransaction(link.connection, True, link.lineage)
+                yield SqliteTransaction(link.connection, True, link.generation)
                 self._commit(link)
             except BaseException:
-                end_transaction(link.connection, "ROLLBACK")
+                roll_back(link.connection)
                 raise
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Threads of this process queue on a lock; processes queue in the busy handler."""
-        if not self._writer.acquire(timeout=self._busy_seconds):
+        if not self._writer.acquire(timeout=lock_wait(self._busy_seconds)):
             raise ClewError("STORE_LOCKED", "another thread of this process writes", "Try again.")
         try:
             yield
@@ -179,7 +189,7 @@ class SqliteDatabase:
 
     def _replaced(self, problem: str, outcome: dict[str, str] | None = None) -> ClewError:
         """Part with files that are not at the path any more. Connections in use are closed when they are given back."""
-        self._lineage += 1
+        self._generation += 1
         self._file = None
         self._close_idle()
         return ClewError(
@@ -204,7 +214,7 @@ class SqliteDatabase:
     def _check_version(self, connection: apsw.Connection) -> None:
         version = pragma(connection, "user_version")
         if version > latest():
-            raise too_new(str(self.path), version)
+            _check_writer(connection, self.path, version)
 
     def changes(self, wait: float) -> Iterator[None]:
         """Polls the data version, which costs two microseconds and sees every process's commits."""
@@ -222,7 +232,7 @@ class SqliteDatabase:
     def _awaits_a_call(self) -> bool:
         """Whether the file was removed or replaced: the next call is told so, a follower must not hide it."""
         there = identity(str(self.path))
-        return there != self._file if self._file is not None else there is None and self._lineage > 0
+        return there != self._file if self._file is not None else there is None and self._generation > 0
 
     def integrity(self) -> list[str]:
         with self._link() as link, translated(self.path):
@@ -233,12 +243,27 @@ class SqliteDatabase:
         with self._link() as link, translated(self.path):
             return pragma(link.connection, "user_version")
 
+    def stored_version(self) -> int:
+        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        if not self.path.exists():
+            return 0
+        with translated(self.path):
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            try:
+                return pragma(connection, "user_version")
+            finally:
+                connection.close()
+
+    def replica_state(self) -> str | None:
+        return None
+
     def describe(self) -> dict[str, Any]:
         return {
             "engine": "sqlite",
             "version": apsw.sqlite_lib_version(),
             "file": str(self.path),
             "network_file_system": network_file_system(self.path),
+            "bytes": _bytes_of(self.path),
         }
 
     def backup(self, target: Path) -> int:
@@ -248,6 +273,24 @@ class SqliteDatabase:
         with self._link() as link, translated(self.path):
             self._refuse(link, link.lost())
             return copy_store(link.connection, target)
+
+    def sizes(self) -> dict[str, int]:
+        """Reads every page of the file: a second for each gigabyte, so only for those who ask."""
+        sql = (
+            "SELECT part.tbl_name, sum(page.pgsize) FROM dbstat AS page JOIN sqlite_schema AS part"
+            " ON part.name = page.name WHERE page.aggregate = TRUE GROUP BY 1"
+        )
+        with self._link() as link, translated(self.path):
+            return {str(name): int(size) for name, size in link.connection.execute(sql)}
+
+    def purge(self, tables: Sequence[str]) -> str:
+        """Write the file anew without its free pages, and empty the log. A page may hold rows of any table."""
+        with self._turn(), self._link() as link, translated(self.path):
+            self._refuse(link, link.lost())
+            link.connection.execute("VACUUM")
+            busy, *_ = link.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+            self._refuse(link, link.lost())
+        return f"{self.path}-wal, which another process reads: it is emptied when that one is done" if busy else ""
 
     def restore(self, source: Path) -> Path:
         """Replace everything by a backup, for every running process; returns where the present state was kept."""
@@ -274,7 +317,7 @@ class SqliteDatabase:
         return kept
 
     def close(self) -> None:
-        self.companions.close()
+        self.resources.close()
         self._close_idle()
 
     def _close_idle(self) -> None:
@@ -287,7 +330,7 @@ class SqliteDatabase:
         try:
             yield link
         finally:
-            if link.lineage == self._lineage:
+            if link.generation == self._generation:
                 self._idle.append(link)
             else:
                 link.close()
@@ -311,7 +354,7 @@ class SqliteDatabase:
                 self._prepare(connection)
                 warn_of_network(self.path)
                 self._file = identity(str(self.path))
-                return Link(connection, self.path, self._lineage)
+                return Link(connection, self.path, self._generation)
             except BaseException:
                 connection.close()
                 raise
@@ -319,13 +362,22 @@ class SqliteDatabase:
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(jittered_wait(self._busy_seconds))
         # Also the first look at the file: only then does SQLite open the WAL, whose identity a link remembers.
-        if pragma(connection, "user_version") != latest():
+        version = pragma(connection, "user_version")
+        if version != latest():
+            if version < latest() and not self.auto_migrate:
+                raise too_old(str(self.path), version)
             migrate(connection, self.path, self._busy_seconds)
         # Statements are planned without looking at their values. Otherwise SQLite plans one anew each time a value is
         # bound that a partial index might be about: four fifths of the time of such a statement.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for setting in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -8000"):
             connection.execute(f"PRAGMA {setting}")
+
+
+def _bytes_of(path: Path) -> int:
+    """The file and what waits in its log."""
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _versions(link: Link, wait: float) -> Iterator[None]:
@@ -341,11 +393,22 @@ def _versions(link: Link, wait: float) -> Iterator[None]:
         yield
 
 
+def _check_writer(connection: apsw.Connection, path: Path, version: int) -> None:
+    """Refuse to write into a newer schema that does not say that this program may."""
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE key = ?", (OLDEST_WRITER,)).fetchone()
+    except apsw.SQLError:  # no such table
+        row = None
+    if not may_write(version, str(row[0]) if row else None):
+        raise too_new(str(path), version)
+
+
 def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
     """Bring the file to the newest schema; safe when many processes start at once."""
     version = pragma(connection, "user_version")
     if version > latest():
-        raise too_new(str(path), version)
+        _check_writer(connection, path, version)
+        return
     if version == 0 and pragma(connection, "application_id") not in (0, APPLICATION_ID):
         raise ClewError("STORE_CORRUPT", f"{path} is a database of another program", "Choose another CLEW_HOME.")
     _enter_wal(connection, path, seconds)
@@ -355,11 +418,15 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
         for number in pending(version):
             for statement in statements(number, "sqlite"):
                 connection.execute(statement)
+        if version < latest():
+            connection.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OLDEST_WRITER, writers_note())
+            )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {max(version, latest())}")
         connection.execute("COMMIT")
     except BaseException:
-        end_transaction(connection, "ROLLBACK")
+        roll_back(connection)
         raise
 
 
@@ -399,5 +466,9 @@ def _translate(problem: apsw.Error, path: Path) -> ClewError:
     if isinstance(problem, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
         return ClewError(
             "STORE_READ_ONLY", text, f"Make {path.parent} writable, or set CLEW_HOME to a directory that is."
+        )
+    if isinstance(problem, apsw.IOError):
+        return ClewError(
+            "STORE_UNAVAILABLE", text, "The disk reported an error, which the system's log explains. Then try again."
         )
     return ClewError("STORE_ERROR", text, "Run `clew doctor`; it checks the store.")

@@ -117,14 +117,14 @@ WAIT_MS = 5_000
 class ForeignStore:
     """The tables of another program. What is wrong with its file is told as that, never as damage to our own."""
 
-    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, *, checked: bool = True) -> None:
         self._connection, self.path = connection, path
         # Read in one transaction: a program that goes on writing must not give us half of what it does.
         self._ask("BEGIN")
         self.tables = [
             str(name) for (name,) in self._ask("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
         ]
-        (answer,) = next(self._ask("PRAGMA quick_check(1)"), ("nothing",))
+        answer = next(self._ask("PRAGMA quick_check(1)"), ("nothing",))[0] if checked else "ok"
         if answer != "ok":
             raise _damaged(path, str(answer))
 
@@ -182,8 +182,11 @@ def _damaged(path: Path, what: str) -> ClewError:
 
 
 @contextmanager
-def opened_foreign(path: Path) -> Iterator[ForeignStore]:
-    """The file, read only; what its program has not yet checked in from the log is seen as well."""
+def opened_foreign(path: Path, *, checked: bool = True) -> Iterator[ForeignStore]:
+    """The file, read only; what its program has not yet checked in from the log is seen as well.
+
+    `checked` reads all of it first, to find damage before anything is taken from it: not for files of gigabytes.
+    """
     if not path.is_file():
         raise ClewError("NOT_FOUND", f"{path} is no file", "Name the file or its directory.")
     try:
@@ -192,6 +195,6 @@ def opened_foreign(path: Path) -> Iterator[ForeignStore]:
         raise _foreign_error(problem, path) from None
     try:
         connection.set_busy_timeout(WAIT_MS)
-        yield ForeignStore(connection, path)
+        yield ForeignStore(connection, path, checked=checked)
     finally:
         connection.close()

@@ -4,6 +4,9 @@
 of writes with the read that follows it costs one round trip. psycopg connects, adapts values and names errors; its
 cursors are left out because they cost three times what the server takes for a short statement.
 
+Behind a connection pooler nothing is prepared: each transaction may meet another connection of the server, where the
+name is unknown or is another process's statement.
+
 The invariant: `_awaited` lists, in order, every answer that the server still owes. PostgreSQL answers a pipeline
 strictly in order, and after an error it skips everything up to the next sync. So whoever reads must take exactly one
 answer for each entry; when that is not possible any more (the connection broke, the server fell silent), nobody can
@@ -48,16 +51,17 @@ class Awaited(NamedTuple):
 
 
 _STATEMENT, _END = Awaited(), Awaited(end=True)
-# What was prepared fits the schema no longer: a newer Clew has changed it under us. A new connection prepares anew.
-_OUTDATED = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)
+_PLAN_CHECK = "RevalidateCachedQuery"
+"""The server's function that refuses a prepared statement whose tables have changed."""
 _FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_QUERY)
 
 
 class Wire:
-    def __init__(self, connection: psycopg.Connection[Any], patience: float = PATIENCE) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], patience: float = PATIENCE, prepares: bool = True) -> None:
         # One type for every whole number: a statement is prepared once, not once for each size of its numbers.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         self.patience: float | None = patience
+        self._prepares = prepares
         self._connection = connection
         self._pgconn = connection.pgconn
         self._transformer = Transformer(connection)
@@ -116,9 +120,7 @@ class Wire:
 
     def _dispatch(self) -> None:
         for statement in self._queue:
-            name = self._prepared_name(statement.key)
-            # Answers come in binary: the server need not print numbers and we need not parse them.
-            self._pgconn.send_query_prepared(name, statement.values, statement.formats, pq.Format.BINARY)
+            self._send(statement)
             self._awaited.append(_STATEMENT)
         self._queue.clear()
         # The sync ends the part that an error makes the server skip. It is answered too, hence an entry of its own.
@@ -127,6 +129,15 @@ class Wire:
         # flush() says whether something is left to send. The socket does not block, so we wait until it takes more.
         while self._pgconn.flush():
             self._wait_to_write()
+
+    def _send(self, statement: Statement) -> None:
+        """Answers come in binary: the server need not print numbers and we need not parse them."""
+        sql, types = statement.key
+        if self._prepares:
+            name = self._prepared_name(statement.key)
+            self._pgconn.send_query_prepared(name, statement.values, statement.formats, pq.Format.BINARY)
+        else:
+            self._pgconn.send_query_params(sql.encode(), statement.values, types, statement.formats, pq.Format.BINARY)
 
     def forget_queue(self) -> None:
         self._queue.clear()
@@ -186,7 +197,7 @@ class Wire:
         except BaseException:
             self.close()  # nobody knows which answers are still under way
             raise
-        if isinstance(problem, _OUTDATED):
+        if _is_outdated(problem):
             self.close()
         if problem is not None:
             raise problem
@@ -218,6 +229,17 @@ class Wire:
         if not any(found):
             raise psycopg.OperationalError(f"the server was silent for {self.patience:g} s")
         return found
+
+
+def _is_outdated(problem: psycopg.Error | None) -> bool:
+    """Whether what was prepared no longer fits the schema, because a newer Clew has changed it.
+
+    A new connection prepares everything again. The code of that error is also that of whatever the
+    server does not support, such as an extension it does not have; only the function differs.
+    """
+    if isinstance(problem, psycopg.errors.FeatureNotSupported):
+        return problem.diag.source_function == _PLAN_CHECK
+    return isinstance(problem, psycopg.errors.InvalidSqlStatementName)
 
 
 def _error(result: pq.abc.PGresult) -> psycopg.Error:

@@ -60,6 +60,11 @@ class Workspace:
         self._saved = self._state()
 
     @property
+    def identity(self) -> str | None:
+        """What tells it from a workspace of the same name in another store; None while there is none."""
+        return None if self.unborn else f"{self.created_at_ms} {self.id}"
+
+    @property
     def now_ms(self) -> int:
         """One moment for the whole operation: the clock's, or that of the last write if the clock is a little behind.
 
@@ -175,6 +180,11 @@ def last_count(tx: Transaction, workspace: str, name: str) -> int:
     return int(tx.value("SELECT value FROM counter WHERE workspace = ? AND name = ?", workspace, name) or 0)
 
 
+def forget_counts(tx: Transaction, workspace: str, first: str, end: str) -> None:
+    """Drop the counters whose names lie from `first` up to before `end`."""
+    tx.run("DELETE FROM counter WHERE workspace = ? AND name >= ? AND name < ?", workspace, first, end)
+
+
 def find_workspace(tx: Transaction, workspace: str) -> Row | None:
     # SQLite has one writer at a time anyway. On PostgreSQL this lock is what puts writers of one workspace into a
     # queue.
@@ -216,6 +226,11 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     if row is None:
         raise ClewError("INTERNAL", f"workspace {workspace} was created and is not there")
     return row
+
+
+def workspaces_marked(tx: Transaction, mark: str) -> list[str]:
+    """The workspaces whose first use was under this mark."""
+    return [row["id"] for row in tx.all("SELECT id FROM workspace WHERE project_guard = ? ORDER BY id", mark)]
 
 
 def workspace_names(tx: Transaction) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from clew.canonical import Json, canonical
+from clew.kinds import statuses
 from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_object
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
@@ -77,7 +78,7 @@ def _shared(row: Row, lists: Lists) -> Json:
         "created_at_ms": int(row["created_at_ms"]),
         "updated_at_ms": int(row["updated_at_ms"]),
         "revision": int(row["revision"]),
-        "status": row.get("status") or "TODO",
+        "status": row.get("status") or statuses.WORK_TODO,
         "description": row.get("description"),
         "context": row.get("context"),
         "priority": row.get("priority"),

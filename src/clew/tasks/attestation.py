@@ -10,7 +10,7 @@ from clew.errors import invalid, shorten
 from clew.ids import RECEIPT
 from clew.project_files import MOST_FILES, is_inside
 from clew.registry.context import Context
-from clew.registry.operation import AgentForm, Input, Name, Text, Whole, operation
+from clew.registry.operation import AgentForm, Input, Name, Text, View, Whole, operation
 from clew.store.events import event_id, first_broken_event
 from clew.store.rows import find_many
 from clew.tasks.evidence import EvidenceDraft
@@ -62,7 +62,7 @@ def receipt_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     "tasks_receipt_record",
     writes=True,
     example={"task": "TASK-001", "path": "s:0", "command": "make test", "exit_code": 0},
-    agent=AgentForm(("task", "path", "command", "exit_code", "output_tail"), receipt_lines),
+    view=View(agent=AgentForm(("task", "path", "command", "exit_code", "output_tail"), receipt_lines)),
 )
 def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> dict[str, Any]:
     """Keep the receipt of a command for a step. It is graded seen when Clew ran the command itself, else claimed."""

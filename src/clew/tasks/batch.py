@@ -58,7 +58,6 @@ class Batch(Input):
     "tasks_batch",
     mode="own",
     writes=True,
-    intent="batch",
     example={"operations": [{"tool": "tasks_create", "args": {"title": "Importer"}}]},
 )
 def tasks_batch(ctx: Context, args: Batch) -> Json:

@@ -9,6 +9,7 @@ from typing import Any
 from clew.canonical import Json
 from clew.errors import ClewError, Suggestion, suggest
 from clew.index.items import Item, index_item, unindex_item
+from clew.kinds import statuses
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import create_scope, scope_of
 from clew.registry.context import Context
@@ -26,7 +27,7 @@ from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.reasoning_gate import check_reasoning, reopened_steps
-from clew.tasks.steps import Step, first_open, open_count, step_node, steps_of
+from clew.tasks.steps import Step, first_open, open_count, step_meta, step_node, steps_of
 
 
 def project_work(ctx: Context, work: Work) -> None:
@@ -48,7 +49,9 @@ def project_work(ctx: Context, work: Work) -> None:
 
 
 def project_step(ctx: Context, step: Step) -> None:
-    _put(ctx, step.task, step_node(step.id), "step", step.title, "done" if step.completed else "open")
+    status = statuses.DONE if step.completed else statuses.OPEN
+    meta = {"source": "tasks", **step_meta(step)}
+    _put(ctx, step.task, step_node(step.id), "step", step.title, status, meta)
     lines = (*step.success_criteria, *step.tests, *step.blockers, step.next_action, step.stop_criteria)
     item = Item(
         ref=step.id,
@@ -59,9 +62,16 @@ def project_step(ctx: Context, step: Step) -> None:
         title=step.title,
         body="\n".join(line for line in lines if line) or None,
         tags=(step.task.lower(),),
-        status="done" if step.completed else "open",
+        status=step_status(step),
     )
     index_item(ctx.tx, ctx.workspace, item)
+
+
+def step_status(step: Step) -> str:
+    """How search knows a step. One that is only blocked is open: it goes on some day."""
+    if step.completed:
+        return statuses.DONE
+    return statuses.CANCELED if step.canceled else statuses.OPEN
 
 
 def project_parent(ctx: Context, step: Step) -> None:
@@ -81,12 +91,12 @@ def forget_work(ctx: Context, work: Work) -> None:
     unindex_item(ctx.tx, ctx.workspace, work.id)
 
 
-def _put(ctx: Context, owner: str, id: str, type: str, title: str, status: str) -> None:
+def _put(ctx: Context, owner: str, id: str, type: str, title: str, status: str, meta: Json | None = None) -> None:
     scope = scope_of(ctx, owner)
     # Every version of a node is kept for good, so one that says the same would only make the history longer.
     present = node(ctx, scope.branch, scope.graph, id)
     if present is None or (present.title, present.status) != (title, status):
-        put_node(ctx, scope.branch, scope.graph, id=id, type=type, title=title, status=status)
+        put_node(ctx, scope.branch, scope.graph, id=id, type=type, title=title, status=status, meta=meta)
 
 
 def _drop(ctx: Context, owner: str, id: str) -> None:
@@ -142,7 +152,7 @@ def change_work(
 def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, Json]:
     """The same without a line in the undo log: what undo itself uses."""
     # Here and not in the operations: undo, patch and macros come through here as well.
-    if new.is_task and new.status == "DONE":
+    if new.is_task and new.status == statuses.WORK_DONE:
         _check_finished(ctx, new, override)
     new = _next_revision(ctx, new)
     update(ctx.tx, ctx.workspace, new)
@@ -288,7 +298,7 @@ def _check_finished(ctx: Context, task: Work, override: Override | None) -> None
             [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)],
         )
     steps = steps_of(ctx, task.id)
-    check_finished_proofs(ctx, task, steps, override)
+    check_finished_proofs(ctx, steps, override)
     _check_premises(ctx, task, steps)
 
 
@@ -326,13 +336,13 @@ def _closing(ctx: Context, task: Work) -> list[Suggestion]:
 
 
 def _check_not_done(task: Work, what: str) -> None:
-    if task.status == "DONE":
+    if task.status == statuses.WORK_DONE:
         raise ClewError(
             "INVALID_INPUT",
             f"{task.id} is DONE; to {what}, take it up again",
             "Set its status to ACTIVE, then repeat.",
             [{"kind": "state", "field": "task"}],
-            [suggest("tasks_complete", "Takes the task up again.", "high", task=task.id, status="ACTIVE")],
+            [suggest("tasks_complete", "Takes the task up again.", "high", task=task.id, status=statuses.WORK_ACTIVE)],
         )
 
 

@@ -141,6 +141,40 @@ def same_command(first: str, second: str) -> bool:
     return _anywhere(_bare_command(first)) == _anywhere(_bare_command(second))
 
 
+def covers_command(run: str, wanted: str) -> bool:
+    """Whether a run is of the wanted command, or of the same tests and more: `pytest tests` covers `pytest tests/a.py`.
+
+    Only what certainly is more counts: plain runs of pytest with files and folders.
+    """
+    if same_command(run, wanted):
+        return True
+    ran, asked = _tested_paths(run), _tested_paths(wanted)
+    if ran is None or asked is None:
+        return False
+    return not ran or (bool(asked) and all(any(_lies_in(path, place) for place in ran) for path in asked))
+
+
+_PYTEST = re.compile(r"^(?:python -m )?(?:pytest|py\.test)(?=\s|$)")
+_QUIET = re.compile(r"-[qvxsl]+|-r\w+|--tb=\w+|--color=\w+|--no-header|--exitfirst|--quiet|--verbose")
+"""Options of pytest that select no tests."""
+_SHELL_SIGNS = frozenset("|&;<>()$`*?{[\\'\"#~!")
+
+
+def _tested_paths(command: str) -> list[str] | None:
+    """The files and folders of a plain run of pytest, none for all of them; None for anything else."""
+    plain = _anywhere(_bare_command(command))
+    found = _PYTEST.match(plain)
+    if found is None or _SHELL_SIGNS & set(plain):
+        return None
+    words = [word for word in plain[found.end() :].split() if not _QUIET.fullmatch(word)]
+    paths = [posixpath.normpath(word) for word in words]
+    return None if any(word.startswith("-") for word in words) else [path for path in paths if path != "."]
+
+
+def _lies_in(path: str, place: str) -> bool:
+    return path == place or path.startswith((f"{place}/", f"{place}::"))
+
+
 _INSTALLED = re.compile(r"^(?:\S*/)?(?:bin|Scripts)/(?=[\w.+-]+(?:\s|$))")
 _PYTHON = re.compile(r"^python3?(?:\.\d+)?(?=\s)")
 

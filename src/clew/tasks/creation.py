@@ -35,7 +35,7 @@ class WorkCreation(Input):
     agent_id: Name | None = None
 
 
-@operation("tasks_create", writes=True, intent="create", example={"title": "Ship the importer"})
+@operation("tasks_create", writes=True, example={"title": "Ship the importer"})
 def tasks_create(ctx: Context, args: WorkCreation) -> Json:
     """Create a plan, or a task under a plan with its first steps."""
     kind = args.kind or ("task" if args.parent else "plan")
@@ -194,7 +194,6 @@ class Bootstrap(NewTask):
 @operation(
     "tasks_bootstrap",
     writes=True,
-    intent="tasks_bootstrap",
     example={"plan_title": "Importer", "task_title": "Read files", "template": "basic-task"},
 )
 def tasks_bootstrap(ctx: Context, args: Bootstrap) -> Json:
@@ -325,7 +324,7 @@ def attempt(ctx: Context) -> Iterator[None]:
     # A savepoint restores the database only; the workspace's counters and the memo live in this process.
     state, memo = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest), dict(ctx.memo)
     try:
-        with ctx.tx.attempt():
+        with ctx.tx.savepoint():
             yield
     except BaseException:
         ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest = state

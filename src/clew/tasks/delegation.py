@@ -10,6 +10,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import invalid
 from clew.ids import check_anchor
+from clew.kinds import statuses
 from clew.reasoning.anchors.map import Kind, upsert
 from clew.reasoning.anchors.registry import Anchor, canonical, find_anchor
 from clew.reasoning.cards.card import card_in, write_card
@@ -19,7 +20,7 @@ from clew.reasoning.notes import note_from_template
 from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CANON, PINNED
 from clew.registry.context import Context
-from clew.registry.operation import Name, Text, operation
+from clew.registry.operation import Name, Text, View, operation
 from clew.tasks.creation import Bootstrapped, NewTask, TitledTask, bootstrap, implicit_home, step_specs, task_home
 from clew.tasks.edits import ReasoningMode
 from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
@@ -50,11 +51,9 @@ class MacroDelegate(TitledTask, Resumes):
 
 @operation(
     "tasks_macro_delegate",
-    tier="daily",
     writes=True,
-    portal=True,
-    lines=macro_lines,
     example={"task_title": "Storage: measure the writers"},
+    view=View(in_lines=True, lines=macro_lines),
 )
 def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> Json:
     """Hand work over: a strict task with its cockpit card and anchor, and a job for a runner."""
@@ -90,10 +89,10 @@ def _anchor(ctx: Context, args: MacroDelegate) -> str:
 
 
 def _cockpit(ctx: Context, task: Work, args: MacroDelegate, anchor: str) -> str:
-    """The pinned frame that whoever takes over reads first."""
+    """The pinned note that whoever takes over reads first."""
     goal = f"{task.title}\n\n{task.description}" if task.description else task.title
     text = args.cockpit if args.cockpit and args.cockpit.strip() else note_from_template("initiative", goal)
-    card = Card(None, "frame", task.title, text.strip(), tags=(anchor, PINNED, CANON), meta={"anchor": anchor})
+    card = Card(None, "note", task.title, text.strip(), tags=(anchor, PINNED, CANON), meta={"anchor": anchor})
     return write_card(ctx, scope_of(ctx, task.id), card).card_id
 
 
@@ -244,7 +243,7 @@ def _outcome(ctx: Context, job: Job) -> Json:
         "anchor": job.anchor,
         "last_ref": f"{job.id}@{job.noted_seq}",
         "completion_refs": refs,
-        "missing_proof": job.status == "DONE" and not proofs(refs),
+        "missing_proof": job.status == statuses.WORK_DONE and not proofs(refs),
         "summary": job.summary,
     }
 

@@ -42,7 +42,7 @@ class WorkEdit(OfWork, Revised):
     contract_data: Meta | None = None
 
 
-@operation("tasks_edit", writes=True, intent="edit", example={"task": "TASK-001", "title": "Read every file"})
+@operation("tasks_edit", writes=True, example={"task": "TASK-001", "title": "Read every file"})
 def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
     """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
     work = target_work(ctx, args)
@@ -52,7 +52,7 @@ def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
         raise invalid("title", "nothing to edit", "Give at least one field to change.")
     fields = {_FIELD.get(name, name): value for name, value in given.items()}
     new = with_fields(ctx, work, fields)
-    change = Change(f"{work.kind}_edited", f"{work.kind}_edit", {"task": work.id, "fields": sorted(fields)})
+    change = Change(f"{work.kind}_edited", f"{work.kind}_edit", {"kind": work.kind, "patch": fields})
     work, event = change_work(ctx, work, new, change)
     return {"id": work.id, "kind": work.kind, "revision": work.revision, "event": event}
 
@@ -136,7 +136,7 @@ class PlanChecklist(OfPlan, Revised):
     advance: Annotated[bool, Field(description="Go on to the next line.")] = False
 
 
-@operation("tasks_plan", writes=True, intent="plan", example={"plan": "PLAN-001", "steps": ["design", "build"]})
+@operation("tasks_plan", writes=True, example={"plan": "PLAN-001", "steps": ["design", "build"]})
 def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     """Replace a plan's checklist, or move on in it."""
     plan = target_plan(ctx, args)
@@ -149,25 +149,13 @@ def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     if args.doc is not None:
         new = replace(new, checklist_doc=prose(args.doc))
     if args.current is not None or args.advance:
-        new = _move_in_checklist(new, args.current if args.current is not None else new.checklist_current + 1)
+        # As in BranchMind it may go past the end, which lint then names.
+        new = replace(new, checklist_current=new.checklist_current + 1 if args.current is None else args.current)
     if new == plan:
         raise invalid("steps", "nothing to change", "Give steps, current, doc or advance=true.")
-    payload = {"task": plan.id, "plan_progress": new.plan_progress, "steps": len(new.checklist)}
+    payload = {name: getattr(args, name) for name in ("steps", "current", "doc", "advance")}
     plan, event = change_work(ctx, plan, new, Change("plan_updated", "plan_update", payload))
     return {"plan": {**rows_json(ctx, [plan])[0], "steps": list(plan.checklist)}, "event": event}
-
-
-def _move_in_checklist(plan: Work, current: int) -> Work:
-    if current > len(plan.checklist):
-        raise invalid(
-            "current",
-            f"the checklist of {plan.id} has {len(plan.checklist)} lines",
-            "Give a number up to that, or longer steps.",
-            [suggest("tasks_context", "Shows the plan.", "high", plan=plan.id)],
-            kind="range",
-            le=len(plan.checklist),
-        )
-    return replace(plan, checklist_current=current)
 
 
 class PlanContract(OfPlan, Revised):
@@ -176,9 +164,7 @@ class PlanContract(OfPlan, Revised):
     clear: Annotated[bool, Field(description="Remove text and data.")] = False
 
 
-@operation(
-    "tasks_contract", writes=True, intent="contract", example={"plan": "PLAN-001", "current": "No data is lost."}
-)
+@operation("tasks_contract", writes=True, example={"plan": "PLAN-001", "current": "No data is lost."})
 def tasks_contract(ctx: Context, args: PlanContract) -> Json:
     """Set or clear what a plan promises."""
     plan = target_plan(ctx, args)
@@ -256,7 +242,6 @@ class WorkPatch(OfStep, Revised):
 @operation(
     "tasks_patch",
     writes=True,
-    intent="patch",
     example={
         "task": "TASK-001",
         "path": "s:0",
@@ -269,12 +254,12 @@ def tasks_patch(ctx: Context, args: WorkPatch) -> Json:
     check_revision(work, args.expected_revision)
     place = PatchPlace(kind=args.kind, path=args.path, step_id=args.step_id, task_node_id=args.task_node_id)
     work, subject, event = apply_patch(ctx, work, place, args.ops)
-    answer = {"task": work.id, "revision": work.revision, "event": event}
+    answer = {"revision": work.revision, "event": event}
     if isinstance(subject, Step):
-        return {**answer, "step": step_ref(subject)}
+        return {"task": work.id, **answer, "step": step_ref(subject)}
     if isinstance(subject, TaskNode):
-        return {**answer, "node": {"node_id": subject.id, "path": subject.path}}
-    return answer
+        return {"task": work.id, **answer, "node": {"node_id": subject.id, "path": subject.path}}
+    return {"id": work.id, "kind": work.kind, **answer}
 
 
 class PatchPlace(StrictModel):
@@ -308,7 +293,7 @@ def subject_of(ctx: Context, work: Work, place: PatchPlace) -> Subject:
     return select_step(ctx, work, place.path, place.step_id)
 
 
-def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
+def with_ops(ctx: Context, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
     """The subject after the edits; nothing is written."""
     values: Json = {}
     for number, op in enumerate(ops):
@@ -325,7 +310,7 @@ def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequenc
 
 def apply_patch(ctx: Context, work: Work, place: PatchPlace, ops: Sequence[PatchOp]) -> tuple[Work, Subject, Json]:
     subject, kind = subject_of(ctx, work, place), patch_kind(place)
-    new = with_ops(ctx, work, subject, kind, ops)
+    new = with_ops(ctx, subject, kind, ops)
     fields = sorted({op.field for op in ops})
     if isinstance(subject, Step) and isinstance(new, Step):
         payload = {"task": work.id, "step_id": subject.id, "path": subject.path, "fields": fields}

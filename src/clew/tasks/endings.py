@@ -10,6 +10,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.index.items import unindex_item
+from clew.kinds import statuses
 from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import Whole, operation
@@ -22,7 +23,7 @@ from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, check_revision, tasks_of
-from clew.tasks.steps import Step, select_step, steps_of, subtree
+from clew.tasks.steps import Step, select_step, step_ref, steps_of, subtree
 from clew.tasks.targets import OfStep, OfTask, OfWork, PlanId, Revised, set_focus, target_task, target_work
 from clew.tasks.task_nodes import nodes_of
 
@@ -30,7 +31,7 @@ Status = Literal["TODO", "ACTIVE", "DONE", "PARKED", "CANCELED"]
 
 
 class Complete(OfWork, Revised):
-    status: Annotated[Status, Field(description="The new status.")] = "DONE"
+    status: Annotated[Status, Field(description="The new status.")] = statuses.WORK_DONE
     parked_for_s: Annotated[
         int | None, Field(ge=1, le=10 * 366 * 86_400, description="With PARKED: wake after so many seconds.")
     ] = None
@@ -40,7 +41,7 @@ class Complete(OfWork, Revised):
     ] = None
 
 
-@operation("tasks_complete", writes=True, intent="complete", example={"task": "TASK-001", "status": "ACTIVE"})
+@operation("tasks_complete", writes=True, example={"task": "TASK-001", "status": "ACTIVE"})
 def tasks_complete(ctx: Context, args: Complete) -> Json:
     """Set the status of a plan or task. DONE needs every step closed; PARKED may name a time to wake."""
     work = target_work(ctx, args)
@@ -58,6 +59,8 @@ def set_status(
         ctx.warn("ALREADY_DONE", f"{work.id} is {status} already", "Nothing to do.")
         return work, None
     new = replace(work, status=status, parked_until_ts_ms=parked_until)
+    if not new.is_open and ctx.ws.focus == work.id:
+        set_focus(ctx, None)
     payload = {"task": work.id, "status": status, "previous": work.status, "parked_until_ts_ms": parked_until}
     type = "task_completed" if work.is_task else "plan_updated"
     return change_work(ctx, work, new, Change(type, f"{work.kind}_complete", payload), override)
@@ -65,7 +68,7 @@ def set_status(
 
 def _wake(ctx: Context, work: Work, args: Complete) -> int | None:
     given = [name for name in ("parked_for_s", "parked_until_ts_ms") if getattr(args, name) is not None]
-    if given and (args.status != "PARKED" or not work.is_task):
+    if given and (args.status != statuses.WORK_PARKED or not work.is_task):
         raise invalid(given[0], "only a task that is PARKED wakes up", "Leave it out, or park a task.")
     if len(given) > 1:
         raise invalid(
@@ -91,7 +94,7 @@ class CloseTask(OfTask, Revised):
     )
 
 
-@operation("tasks_close_task", writes=True, intent="close_task", example={"task": "TASK-001"})
+@operation("tasks_close_task", writes=True, example={"task": "TASK-001"})
 def tasks_close_task(ctx: Context, args: CloseTask) -> Json:
     """Make last edits and complete the task, all or nothing; without apply=true only show what would change."""
     task = target_task(ctx, args)
@@ -102,7 +105,7 @@ def tasks_close_task(ctx: Context, args: CloseTask) -> Json:
     for patch in args.patches:
         task, _, event = apply_patch(ctx, task, patch, patch.ops)
         events.append(event)
-    task, done = set_status(ctx, task, "DONE")
+    task, done = set_status(ctx, task, statuses.WORK_DONE)
     if done is not None:
         events.append(done)
     return {"applied": True, "task": rows_json(ctx, [task])[0], "revision": task.revision, "events": events}
@@ -132,7 +135,7 @@ def _preview(ctx: Context, task: Work, args: CloseTask) -> Json:
 
 def _difference(ctx: Context, task: Work, patch: ClosingPatch) -> Json:
     subject, kind = subject_of(ctx, task, patch), patch_kind(patch)
-    before, after = subject.content(), with_ops(ctx, task, subject, kind, patch.ops).content()
+    before, after = subject.content(), with_ops(ctx, subject, kind, patch.ops).content()
     changed = [name for name in sorted(after) if before.get(name) != after[name]]
     return {
         "kind": kind,
@@ -146,7 +149,7 @@ class Delete(OfStep, Revised):
     plan: PlanId = None
 
 
-@operation("tasks_delete", writes=True, destructive=True, intent="delete", example={"task": "TASK-001", "path": "s:0"})
+@operation("tasks_delete", writes=True, destructive=True, example={"task": "TASK-001", "path": "s:0"})
 def tasks_delete(ctx: Context, args: Delete) -> Json:
     """Delete a plan, a task with its steps, or a step with everything below it.
 
@@ -155,11 +158,15 @@ def tasks_delete(ctx: Context, args: Delete) -> Json:
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
     if args.path is not None or args.step_id is not None:
-        return _delete_step(ctx, work, select_step(ctx, work, args.path, args.step_id))
+        return delete_step(ctx, work, select_step(ctx, work, args.path, args.step_id))
+    return delete_work(ctx, work)
+
+
+def delete_work(ctx: Context, work: Work) -> Json:
     return _delete_task(ctx, work) if work.is_task else _delete_plan(ctx, work)
 
 
-def _delete_step(ctx: Context, task: Work, step: Step) -> Json:
+def delete_step(ctx: Context, task: Work, step: Step) -> Json:
     gone = subtree(ctx, step)
     before = _remove_steps(ctx, task, gone)
     task = touch(ctx, task)
@@ -167,12 +174,12 @@ def _delete_step(ctx: Context, task: Work, step: Step) -> Json:
     event = write_event(ctx, task.id, "step_deleted", payload, step.path)
     change = Change("step_deleted", "step_delete", payload, False)
     record(ctx, task.id, step.id, step.path, change, before, None, event)
-    return {"id": step.id, "kind": "step", "task": task.id, "revision": task.revision, "event": event}
+    return {"task": task.id, "revision": task.revision, "step": step_ref(step), "event": event}
 
 
 def _delete_task(ctx: Context, task: Work) -> Json:
     before = {**task.content(), **_remove_steps(ctx, task, steps_of(ctx, task.id))}
-    return {**_delete_work(ctx, task, before), "jobs_canceled": cancel_jobs_of(ctx, task.id)}
+    return {**_remove_work(ctx, task, before), "jobs_canceled": cancel_jobs_of(ctx, task.id)}
 
 
 def _delete_plan(ctx: Context, plan: Work) -> Json:
@@ -184,10 +191,10 @@ def _delete_plan(ctx: Context, plan: Work) -> Json:
             "Delete its tasks first.",
             suggestions=[suggest("tasks_context", "Shows the tasks of the plan.", "high", tasks_parent=plan.id)],
         )
-    return _delete_work(ctx, plan, plan.content())
+    return _remove_work(ctx, plan, plan.content())
 
 
-def _delete_work(ctx: Context, work: Work, before: Json) -> Json:
+def _remove_work(ctx: Context, work: Work, before: Json) -> Json:
     _remove_evidence(ctx, [work.id])
     payload = {"kind": work.kind, "title": work.title, "parent": work.parent}
     forget_work(ctx, work)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.index.items import Item, index_item, mark_item
+from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.rows import TableRow, chunks, insert, load, update
@@ -151,7 +152,7 @@ def disown_evidence(ctx: Context, id: str) -> None:
     update(ctx.tx, ctx.workspace, replace(evidence_by_id(ctx, id), proves=False))
     sql = "UPDATE evidence_checkpoint SET proves = 0 WHERE workspace = ? AND evidence = ?"
     ctx.tx.run(sql, ctx.workspace, id)
-    mark_item(ctx.tx, ctx.workspace, id, "disowned")
+    mark_item(ctx.tx, ctx.workspace, id, statuses.DISOWNED)
 
 
 def linked_to(ctx: Context, entity: str) -> BackedCheckpoints:

@@ -64,7 +64,6 @@ class EvidenceCapture(OfStep, Revised):
 @operation(
     "tasks_evidence_capture",
     writes=True,
-    intent="evidence_capture",
     example={"task": "TASK-001", "path": "s:0", "checks": ["CMD: make test"], "checkpoint": "tests"},
 )
 def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> dict[str, Any]:

@@ -48,11 +48,8 @@ class Gate:
 def gate(step: Step, given: BackedCheckpoints, asked: Collection[str] = ()) -> Gate:
     """A checkpoint is required when it always is, when evidence was captured for it, when its proof is required, or
     when the caller speaks of it."""
-    required = tuple(
-        name
-        for name in CHECKPOINTS
-        if name in ALWAYS or name in given.evidence or name in asked or step.proof_mode(name) == "require"
-    )
+    must = {*ALWAYS, *given.evidence, *asked}
+    required = tuple(name for name in CHECKPOINTS if name in must or step.proof_mode(name) == "require")
     # Evidence alone is no proof: an attachment may be anything. So what was proven is asked for, not what was captured.
     unproven = [name for name in PROVABLE if name not in given.proof]
     return Gate(
@@ -159,7 +156,7 @@ def check_proof(ctx: Context, task: Work, step: Step, override: Override | None)
     return {"proof": {"state": proof.state, "receipt": proof.receipt.id if proof.receipt else None}}
 
 
-def check_finished_proofs(ctx: Context, task: Work, steps: Sequence[Step], override: Override | None) -> None:
+def check_finished_proofs(ctx: Context, steps: Sequence[Step], override: Override | None) -> None:
     """A task is not done on required proofs that failed or went stale since, unless somebody says why."""
     required = [step for step in steps if any(step.proof_mode(name) == "require" for name in PROVABLE)]
     states = proof_states(ctx, required)

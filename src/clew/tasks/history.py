@@ -16,6 +16,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.store.database import Row
 from clew.tasks.changes import put_step, put_work
+from clew.tasks.claims import disown_claims
 from clew.tasks.journal import Change
 from clew.tasks.plans import Work, find_work
 from clew.tasks.steps import Step, find_step
@@ -56,7 +57,7 @@ class History(OfWork, Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most operations to show.")] = 50
 
 
-@operation("tasks_history", intent="history", budget=HISTORY_BUDGET)
+@operation("tasks_history", budget=HISTORY_BUDGET)
 def tasks_history(ctx: Context, args: History) -> Json:
     """List what was done to a plan or task, newest first; without a target and a focus, in the whole workspace."""
     owner = explicit_target(args) or ctx.ws.focus
@@ -70,7 +71,7 @@ def tasks_history(ctx: Context, args: History) -> Json:
     )
     return {
         "workspace": ctx.workspace,
-        "operations": [operation_json(_operation(row)) for row in rows[: args.limit]],
+        "operations": [operation_json(entry_of(row)) for row in rows[: args.limit]],
         "has_more": len(rows) > args.limit,
     }
 
@@ -83,24 +84,24 @@ class Redo(Undo):
     pass
 
 
-@operation("tasks_undo", writes=True, intent="undo", example={"task": "TASK-001"})
+@operation("tasks_undo", writes=True, example={"task": "TASK-001"})
 def tasks_undo(ctx: Context, args: Undo) -> Json:
     """Take back the last change of a plan or task that can be taken back."""
     work = target_work(ctx, args)
     found = _last_done(ctx, work)
     if found is None:
         raise _nothing(work, "undo")
-    return _turn(ctx, work, found, undo=True)
+    return turn(ctx, work, found, undo=True)
 
 
-@operation("tasks_redo", writes=True, intent="redo", example={"task": "TASK-001"})
+@operation("tasks_redo", writes=True, example={"task": "TASK-001"})
 def tasks_redo(ctx: Context, args: Redo) -> Json:
     """Apply the change again that was taken back last; a newer change ends that possibility."""
     work = target_work(ctx, args)
     found = _next_undone(ctx, work)
     if found is None:
         raise _nothing(work, "redo")
-    return _turn(ctx, work, found, undo=False)
+    return turn(ctx, work, found, undo=False)
 
 
 def operation_json(done: UndoEntry) -> Json:
@@ -119,7 +120,7 @@ def operation_json(done: UndoEntry) -> Json:
     }
 
 
-def _turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
+def turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
     expected, wanted = (done.after, done.before) if undo else (done.before, done.after)
     assert expected is not None and wanted is not None
     payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
@@ -142,6 +143,8 @@ def _restore(
     if subject is None or subject.content() != expected:
         raise _moved_on(work, done)
     if isinstance(subject, Step):
+        if subject.completed and not wanted["completed"]:
+            disown_claims(ctx, subject, "the closing was undone")
         work, _, event = put_step(ctx, work, subject, subject.with_content(wanted), change)
         return work, event
     if isinstance(subject, TaskNode):
@@ -163,7 +166,7 @@ def _last_done(ctx: Context, work: Work) -> UndoEntry | None:
         ctx.workspace,
         work.id,
     )
-    return _operation(row) if row else None
+    return entry_of(row) if row else None
 
 
 def _next_undone(ctx: Context, work: Work) -> UndoEntry | None:
@@ -174,10 +177,10 @@ def _next_undone(ctx: Context, work: Work) -> UndoEntry | None:
         ctx.workspace,
         work.id,
     )
-    return _operation(row) if row else None
+    return entry_of(row) if row else None
 
 
-def _operation(row: Row) -> UndoEntry:
+def entry_of(row: Row) -> UndoEntry:
     return UndoEntry(
         seq=row["seq"],
         task=row["task"],

@@ -17,7 +17,7 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.events import EventRow, topic_events
+from clew.store.events import EventRow, task_events
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -165,10 +165,10 @@ class Delta(Bounded):
     limit: Annotated[int, Field(ge=1, le=500, description="Most events to show.")] = 50
 
 
-@operation("tasks_delta", intent="delta", budget=DELTA_BUDGET)
+@operation("tasks_delta", budget=DELTA_BUDGET)
 def tasks_delta(ctx: Context, args: Delta) -> Json:
     """Read the task events of the workspace in order, on from an event you know."""
-    rows = topic_events(ctx.tx, ctx.workspace, "tasks", position(args.since), args.limit + 1)
+    rows = task_events(ctx.tx, ctx.workspace, position(args.since), args.limit + 1)
     shown = rows[: args.limit]
     last = shown[-1].id if shown else args.since
     return {

@@ -100,19 +100,14 @@ class LeaseClaim(LeaseRenew):
     force: Annotated[bool, Field(description="Take the lease from its holder, or refresh your own.")] = False
 
 
-@operation("tasks_step_lease_get", intent="step_lease_get", example={"task": "TASK-001", "path": "s:0"})
+@operation("tasks_step_lease_get", example={"task": "TASK-001", "path": "s:0"})
 def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> Json:
     """Show who holds the lease of a step."""
     task, step = target_step(ctx, args)
     return _answer(ctx, task, step, lease_of(ctx, step.id))
 
 
-@operation(
-    "tasks_step_lease_claim",
-    writes=True,
-    intent="step_lease_claim",
-    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
-)
+@operation("tasks_step_lease_claim", writes=True, example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"})
 def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> Json:
     """Take the lease of a step, so that only you can change it for a while."""
     task, step = target_step(ctx, args)
@@ -128,12 +123,7 @@ def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> Json:
     return _write(ctx, task, step, type, _ttl(args.ttl_seq), taken_from)
 
 
-@operation(
-    "tasks_step_lease_renew",
-    writes=True,
-    intent="step_lease_renew",
-    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
-)
+@operation("tasks_step_lease_renew", writes=True, example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"})
 def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> Json:
     """Extend a lease you hold."""
     task, step = target_step(ctx, args)
@@ -141,12 +131,7 @@ def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> Json:
     return _write(ctx, task, step, "step_lease_renewed", _ttl(args.ttl_seq), None)
 
 
-@operation(
-    "tasks_step_lease_release",
-    writes=True,
-    intent="step_lease_release",
-    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
-)
+@operation("tasks_step_lease_release", writes=True, example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"})
 def tasks_step_lease_release(ctx: Context, args: LeaseRelease) -> Json:
     """Give back a lease you hold."""
     task, step = target_step(ctx, args)

@@ -81,7 +81,7 @@ class Lint(OfWork, Bounded):
     ] = None
 
 
-@operation("tasks_lint", tier="daily", intent="lint", budget=LINT_BUDGET)
+@operation("tasks_lint", budget=LINT_BUDGET)
 def tasks_lint(ctx: Context, args: Lint) -> Json:
     """Check a plan or task for what would make it hard to finish or to prove, with edits that mend it."""
     work = target_work(ctx, args)

@@ -7,6 +7,7 @@ from typing import Any
 
 from clew.canonical import Json
 from clew.errors import shorten
+from clew.kinds import statuses
 from clew.reasoning.anchors.registry import names_anchor
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, gates_of
@@ -162,6 +163,7 @@ def _anchors(ctx: Context, plan: Work, active: list[Work], found: LintFindings) 
     )
     for task in adrift[:MOST_TASKS]:
         found.patches.append(attach_patch(task, f"patch:plan:missing_anchor:attach:{task.id}"))
+    _list_active(plan, found)
 
 
 def _too_many(ctx: Context, plan: Work, active: list[Work], found: LintFindings) -> None:
@@ -172,20 +174,23 @@ def _too_many(ctx: Context, plan: Work, active: list[Work], found: LintFindings)
     found.issues.append(
         LintIssue("ACTIVE_LIMIT_EXCEEDED", "unbounded", message, "Put some back to TODO.", work_target(plan))
     )
-    # Nobody wants to park what is being worked on.
-    others = [task for task in active if task.id != ctx.ws.focus]
-    for task in others[: min(MOST_TASKS, len(active) - ACTIVE_LIMIT)]:
-        arguments = {"task": task.id, "status": "TODO", "expected_revision": task.revision}
+    # As in BranchMind the task in focus and the oldest stay active; the newest are parked.
+    kept = sorted(active, key=lambda task: task.id != ctx.ws.focus)[:ACTIVE_LIMIT]
+    for task in [task for task in active if task not in kept][:MOST_TASKS]:
+        arguments = {"task": task.id, "status": statuses.WORK_TODO, "expected_revision": task.revision}
         id = f"patch:plan:active_limit:park:{task.id}"
         found.patches.append(SuggestedPatch(id, f"Put {task.id} back to TODO", "tasks_complete", arguments))
-    listing = {"tasks_parent": plan.id, "tasks_status": "ACTIVE"}
-    found.actions.append(SuggestedPatch("list_active_tasks", "See the active tasks", "tasks_context", listing))
+    _list_active(plan, found)
+
+
+def _list_active(plan: Work, found: LintFindings) -> None:
+    """The call that lists the active tasks, once, whichever findings are about them."""
+    id, listing = "action:plan:list_active_tasks", {"tasks_parent": plan.id, "tasks_status": "ACTIVE"}
+    if not found.actions:
+        found.actions.append(SuggestedPatch(id, "See the active tasks", "tasks_context", listing))
 
 
 MOST_BLOCKED = 5
-
-
-OPTIONAL = ("security", "perf", "docs")
 
 
 def task_findings(ctx: Context, task: Work) -> LintFindings:
@@ -213,10 +218,10 @@ def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step]
             LintIssue("NO_STEPS", "actionless", f"{task.id} has no steps", "Add steps.", here, severity="error")
         )
         found.patches.append(_seed_steps(task))
-    elif not waiting and task.status == "ACTIVE":
+    elif not waiting and task.status == statuses.WORK_ACTIVE:
         message = f"{task.id} is ACTIVE and has no open step"
         found.issues.append(LintIssue("ACTIVE_NO_OPEN_STEPS", "self_contradicting", message, "Complete it.", here))
-        arguments = {"task": task.id, "status": "DONE", "expected_revision": task.revision}
+        arguments = {"task": task.id, "status": statuses.WORK_DONE, "expected_revision": task.revision}
         found.patches.append(
             SuggestedPatch(f"patch:task:{task.id}:mark_done", "Complete it", "tasks_complete", arguments)
         )
@@ -346,7 +351,7 @@ def _suspects(ctx: Context, task: Work, steps: list[Step], found: LintFindings) 
         message = f"{step.path} rests on a fallen card: {' -> '.join(doubt.path)} ({doubt.because})"
         recovery = "Look at the step again, and at what else it rests on."
         found.issues.append(LintIssue("SUSPECT_STEP", "self_contradicting", message, recovery, step_target(step)))
-        if step.completed and task.status != "DONE":
+        if step.completed and task.status != statuses.WORK_DONE:
             arguments = {"task": task.id, "step_id": step.id, "completed": False}
             id = f"patch:step:{step.id}:reopen"
             found.patches.append(

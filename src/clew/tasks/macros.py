@@ -14,11 +14,12 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
+from clew.kinds import statuses
 from clew.reasoning.documents import append, last_titled
 from clew.reasoning.scope import Target, scope_of
 from clew.registry.context import Context
 from clew.registry.envelope import command
-from clew.registry.operation import Input, Name, Whole, operation
+from clew.registry.operation import Input, Name, View, Whole, operation
 from clew.registry.suggestions import PartBudget, bounded_part
 from clew.tasks.changes import create_work
 from clew.tasks.creation import (
@@ -38,7 +39,7 @@ from clew.tasks.creation import (
 from clew.tasks.endings import Status, set_status
 from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof, warn_weak
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import Work, check_revision, plan_titled, qualified_id, work_by_id
+from clew.tasks.plans import INBOX, Work, check_revision, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
@@ -48,7 +49,6 @@ from clew.tasks.views.cuts import HANDOFF_BUDGET
 from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
 from clew.tasks.views.state_line import macro_lines
 
-INBOX = "Inbox"
 BASIC, PRINCIPAL = "basic-task", "principal-task"
 
 
@@ -57,12 +57,7 @@ class MacroStart(NewTask, Resumes):
 
 
 @operation(
-    "tasks_macro_start",
-    tier="core",
-    writes=True,
-    portal=True,
-    lines=macro_lines,
-    example={"task_title": "Read files"},
+    "tasks_macro_start", writes=True, example={"task_title": "Read files"}, view=View(in_lines=True, lines=macro_lines)
 )
 def tasks_macro_start(ctx: Context, args: MacroStart) -> dict[str, Any]:
     """Start a task: create it with its steps, focus it, and show the next command.
@@ -122,13 +117,7 @@ class MacroCloseStep(OfStep, Revised, Resumes):
     override: OverrideArg = None
 
 
-@operation(
-    "tasks_macro_close_step",
-    tier="daily",
-    writes=True,
-    portal=True,
-    lines=macro_lines,
-)
+@operation("tasks_macro_close_step", writes=True, view=View(in_lines=True, lines=macro_lines))
 def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]:
     """Close a step with its note and proof; the first open one when none is named. Finishes a task without open steps.
 
@@ -166,8 +155,8 @@ def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[s
 
 def _finish(ctx: Context, task: Work) -> dict[str, Any]:
     """No open step is left: the next progress is to finish the task."""
-    if task.status != "DONE":
-        task, _ = set_status(ctx, task, "DONE")
+    if task.status != statuses.WORK_DONE:
+        task, _ = set_status(ctx, task, statuses.WORK_DONE)
     return {"task": task.id, "revision": task.revision, "step": None, "note_event": None, "evidence_event": None}
 
 
@@ -223,7 +212,7 @@ def tasks_macro_create_done(ctx: Context, args: MacroCreateDone) -> dict[str, An
     done = start_task(ctx, NewTask(**args.model_dump(exclude={"steps"}, exclude_none=True), steps=args.steps))
     task, step, events = close_step(ctx, done.task, done.steps[0], checkpoint_values("gate"))
     closed = {"task": task.id, "revision": task.revision, "step": step_ref(step), "events": events}
-    task, completed = set_status(ctx, task, "DONE")
+    task, completed = set_status(ctx, task, statuses.WORK_DONE)
     return {
         "workspace": ctx.workspace,
         "bootstrap": bootstrapped_json(ctx, done),
@@ -233,7 +222,7 @@ def tasks_macro_create_done(ctx: Context, args: MacroCreateDone) -> dict[str, An
 
 
 class MacroFinish(OfTask):
-    status: Annotated[Status, Field(description="The status that the task ends with.")] = "DONE"
+    status: Annotated[Status, Field(description="The status that the task ends with.")] = statuses.WORK_DONE
     final_note: Annotated[Prose | None, Field(description="Last words, kept in the task's notes.")] = None
     handoff_max_chars: Annotated[Whole | None, Field(description="Most characters of the handoff.")] = None
 
@@ -286,12 +275,7 @@ class Scaffold(Input):
     agent_id: Name | None = None
 
 
-@operation(
-    "tasks_scaffold",
-    writes=True,
-    intent="tasks_scaffold",
-    example={"template": "basic-plan", "title": "Importer"},
-)
+@operation("tasks_scaffold", writes=True, example={"template": "basic-plan", "title": "Importer"})
 def tasks_scaffold(ctx: Context, args: Scaffold) -> dict[str, Any]:
     """Create a plan or a task from a template."""
     template = template_by_id(args.template, args.kind or _template_kind(args.template))

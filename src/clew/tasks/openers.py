@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clew.canonical import Json
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.reasoning.documents import noted_about, noted_by_path
@@ -19,22 +20,26 @@ from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, promp
 from clew.tasks.jobs.runners import OFFLINE, RunnerLease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
-from clew.tasks.overview import rows_json
+from clew.tasks.overview import how_far, rows_json
 from clew.tasks.plans import Work, work_by_id
-from clew.tasks.proof_receipts import ProofReceipt, receipt_by_id, receipt_json
+from clew.tasks.proof_receipts import ProofReceipt, is_damaged, receipt_by_id, receipt_json
 from clew.tasks.proofs import Proof, proof_state, proof_states, state_words
 from clew.tasks.reasoning_gate import strict_json
 from clew.tasks.steps import Step, find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.outlook import progress
 from clew.tasks.views.sections import OPENED, sections_json
-from clew.tasks.views.standing import everything, standing_of
+from clew.tasks.views.status_view import everything, status_view_of
+
+BRIEF = 160
+"""Characters of a card's text that an opened plan or task shows: it is a way on, not the whole record."""
 
 
 @namer("plan", "task")
 def work_names(ctx: Context, ids: list[str]) -> list[Named]:
     found = find_many(ctx.tx, ctx.workspace, Work, ids)
-    return [Named(work.id, work.kind, work.title, work.status) for work in found]
+    status = how_far(ctx, found)
+    return [Named(work.id, work.kind, work.shown_title, status[work.id]) for work in found]
 
 
 @namer("step")
@@ -65,10 +70,10 @@ def evidence_names(ctx: Context, ids: list[str]) -> list[Named]:
 def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
     work = work_by_id(ctx, id)
-    standing = standing_of(ctx, work, everything("audit" if include_drafts else "focus_only"))
-    steps = standing.subject.steps
+    view = status_view_of(ctx, work, everything("audit" if include_drafts else "focus_only"))
+    steps = view.subject.steps
     proofs = proof_states(ctx, steps)
-    scope = standing.subject.scope
+    scope = view.subject.scope
     noted = noted_by_path(ctx, scope.branch.id, scope.notes, work.id, limit)
     return {
         "kind": work.kind,
@@ -80,10 +85,16 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
         "outline": [_outlined(step, proofs[step.id]) for step in steps[:limit]],
         "notes": [f"{step.path}: {note['text']}" for step in steps for note in noted.get(step.path, [])],
         "target": describe_target(ctx, id),
-        **sections_json(standing, OPENED),
-        "cards": standing.material.rows[:limit],
-        "events": standing.timeline.events[-limit:],
+        **sections_json(view, OPENED),
+        "cards": [_brief_card(row) for row in view.material.rows[:limit]],
+        "events": view.timeline.events[-limit:],
     }
+
+
+def _brief_card(row: Json) -> Json:
+    """What a card is and how it begins; `open` with its id shows all of it."""
+    named = {name: row[name] for name in ("id", "type", "title", "status", "tags")}
+    return {**named, "text": shorten(row["text"], BRIEF) if row["text"] else row["text"]}
 
 
 def _outlined(step: Step, proof: Proof) -> str:
@@ -151,7 +162,7 @@ def open_receipt(ctx: Context, id: str, limit: int, include_drafts: bool) -> Ope
         "id": receipt.id,
         "summary": summary,
         "task": receipt.owner,
-        "receipt": {**receipt_json(receipt), "intact": receipt.intact},
+        "receipt": {**receipt_json(receipt), "intact": not is_damaged(ctx, receipt)},
     }
 
 

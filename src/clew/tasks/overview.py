@@ -14,6 +14,7 @@ from clew.canonical import Json, canonical
 from clew.errors import suggest
 from clew.ids import normal_tags
 from clew.index.item_reads import index_gaps
+from clew.kinds import statuses
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.scope import Scope, Target, resolve_scope, target_id
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name, storage
@@ -22,7 +23,7 @@ from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
-from clew.registry.record import Telling, teller
+from clew.registry.record import Preview, previewer
 from clew.store.database import placeholders
 from clew.store.rows import find_many, load
 from clew.tasks.lint import context_health, summary
@@ -41,6 +42,11 @@ class StepTally:
     confirmed: tuple[int, ...] = (0, 0, 0, 0, 0)
     with_criteria: int = 0
     with_tests: int = 0
+
+    @property
+    def percent(self) -> int:
+        """How much is done; a half rounds up, as in BranchMind."""
+        return (200 * self.completed + self.total) // (2 * self.total) if self.total else 0
 
     def flags(self) -> dict[str, bool]:
         """A checkpoint holds for the whole when it holds for every step; with nothing to check it holds by itself."""
@@ -61,11 +67,11 @@ def rows_json(ctx: Context, works: Sequence[Work]) -> list[Json]:
     return [_row(ctx, work, tallies.get(work.id, StepTally())) for work in works]
 
 
-@teller("task")
-def task_tellings(ctx: Context, ids: list[str]) -> dict[str, Telling]:
+@previewer("task")
+def task_previews(ctx: Context, ids: list[str]) -> dict[str, Preview]:
     """How far each task is: its status alone does not say that seven of eight steps are done."""
     rows = rows_json(ctx, find_many(ctx.tx, ctx.workspace, Work, ids))
-    return {row["id"]: Telling(state=f"{row['status']} {row['progress']}") for row in rows}
+    return {row["id"]: Preview(state=f"{row['status']} {row['steps_completed']}/{row['steps_count']}") for row in rows}
 
 
 def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
@@ -87,8 +93,9 @@ def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
         "parent": work.parent,
         "status_code": work.status,
         "parked_until_ts_ms": work.parked_until_ts_ms,
-        "progress": f"{tally.completed}/{tally.total}",
+        "progress": tally.percent,
         "steps_count": tally.total,
+        "steps_completed": tally.completed,
     }
 
 
@@ -104,6 +111,26 @@ def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
     )
     none = {id: {"tasks_count": 0, "tasks_done": 0} for id in plans}
     return none | {row["parent"]: {"tasks_count": int(row["tasks"]), "tasks_done": int(row["done"])} for row in rows}
+
+
+def how_far(ctx: Context, works: Sequence[Work]) -> dict[str, str]:
+    """The status of each plan and task: the one that was set, else the one that its tasks or steps make."""
+    tallies = _tallies(ctx, works)
+    plans = tasks_of_plans(ctx, [work.id for work in works if not work.is_task])
+    return {
+        work.id: _by_parts(tallies.get(work.id, StepTally()), plans.get(work.id))
+        if work.status == statuses.WORK_TODO
+        else work.status
+        for work in works
+    }
+
+
+def _by_parts(steps: StepTally, tasks: dict[str, int] | None) -> str:
+    """What the steps of a task say; of a plan what its tasks and all their steps say."""
+    done, total = (steps.completed, steps.total) if tasks is None else (tasks["tasks_done"], tasks["tasks_count"])
+    if total and done == total:
+        return statuses.WORK_DONE
+    return statuses.WORK_ACTIVE if done or steps.completed else statuses.WORK_TODO
 
 
 def _tallies(ctx: Context, works: Sequence[Work]) -> dict[str, StepTally]:
@@ -193,7 +220,7 @@ class WorkFilter:
         return "".join(f" AND {part}" for part in parts)
 
 
-@operation("tasks_context", intent="context", budget=CONTEXT_BUDGET)
+@operation("tasks_context", budget=CONTEXT_BUDGET)
 def tasks_context(ctx: Context, args: ListWork) -> Json:
     """List plans and tasks, filtered and paged.
 
@@ -294,7 +321,7 @@ class TasksStorage(Input):
     pass
 
 
-@operation("tasks_storage", intent="tasks_storage")
+@operation("tasks_storage")
 def tasks_storage(ctx: Context, args: TasksStorage) -> Json:
     """Show where the store is, and the branch and documents that are used by default."""
     return {

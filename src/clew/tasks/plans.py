@@ -8,12 +8,18 @@ from typing import Any, ClassVar
 from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import normal_id
+from clew.kinds import statuses
+from clew.kinds.catalogue import state_of
+from clew.kinds.state import State
 from clew.registry.context import Context
 from clew.store.rows import TableRow, load
 
-STATUSES = ("TODO", "ACTIVE", "DONE", "PARKED", "CANCELED")
+STATUSES = (statuses.WORK_TODO, statuses.WORK_ACTIVE, statuses.WORK_DONE, statuses.WORK_PARKED, statuses.WORK_CANCELED)
 ACTIVE_LIMIT = 3
 STALE_AFTER_MS = 14 * 24 * 3600 * 1000
+
+INBOX = "Inbox"
+"""The plan that keeps the tasks that were started without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Work(TableRow):
     created_at_ms: int
     updated_at_ms: int
     revision: int = 0
-    status: str = "TODO"
+    status: str = statuses.WORK_TODO
     description: str | None = None
     context: str | None = None
     priority: str | None = None
@@ -58,12 +64,16 @@ class Work(TableRow):
         return self.kind == "task"
 
     @property
+    def shown_title(self) -> str:
+        return "Tasks without a plan" if not self.is_task and self.title == INBOX else self.title
+
+    @property
     def is_open(self) -> bool:
-        return self.status not in ("DONE", "CANCELED")
+        return state_of(self.kind, self.status) is State.OPEN
 
     @property
     def plan_progress(self) -> str:
-        return f"{min(self.checklist_current, len(self.checklist))}/{len(self.checklist)}"
+        return f"{self.checklist_current}/{len(self.checklist)}"
 
     def content(self) -> Json:
         """What undo puts back: everything a caller can change, nothing that only counts."""

@@ -16,7 +16,7 @@ from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
-from clew.registry.operation import AgentForm, Bounded, operation
+from clew.registry.operation import AgentForm, Bounded, View, operation
 from clew.tasks.commands import named_commands
 from clew.tasks.evidence import Evidence, evidence_of
 from clew.tasks.proofs import STALE, Proof, current_proofs, proof_states
@@ -77,10 +77,9 @@ def _evidence_line(row: dict[str, Any]) -> str:
 @operation(
     "tasks_proofs",
     mode="own",
-    intent="proofs",
     budget=PROOFS_BUDGET,
     example={"task": "TASK-001"},
-    agent=AgentForm(("task", "limit"), proofs_lines),
+    view=View(agent=AgentForm(("task", "limit"), proofs_lines)),
 )
 def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
     """List the evidence of a plan or task, and say which proofs are stale because a file under them has changed."""
@@ -161,7 +160,7 @@ class Project:
     """The files as they are, only in the project that the server stands in: elsewhere a path means another file."""
 
     def __init__(self, ctx: Context) -> None:
-        self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
+        self._root = ctx.project
         self._read: dict[str, bytes | None] = {}
 
     def same(self, path: str, digest: str) -> bool | None:

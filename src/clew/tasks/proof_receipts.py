@@ -14,15 +14,17 @@ from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
+from clew.kinds import statuses
 from clew.registry.blank_forms import has_placeholder
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.rows import TableRow, chunks, encoded, find, insert, load
+from clew.store.erasing import erased_digests
+from clew.store.rows import TableRow, chunks, encoded, find, find_many, insert, load
 from clew.store.workspaces import chained, last_count
 
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
 UNPROVEN, OVERRIDDEN = "unproven", "overridden"
-DISOWNED = "disowned"
+DISOWNED = statuses.DISOWNED
 """The grade of a row that takes an earlier one back: `again` names it, and the step is as if it had not been."""
 WAIVERS = (UNPROVEN, OVERRIDDEN)
 """Grades of rows that hold a reason instead of a run: why work was closed without proof, or against it."""
@@ -168,6 +170,19 @@ class ProofReceipt(TableRow):
         return self.digest == seal(self)
 
 
+def is_damaged(ctx: Context, receipt: ProofReceipt) -> bool:
+    """Whether the row was changed by anything but an erasure that a chained event names."""
+    if receipt.intact:
+        return False
+    return erased_digests(ctx.tx, ctx.workspace, "receipts").get(receipt.id) != seal(receipt)
+
+
+def seals(ctx: Context, ids: Sequence[str]) -> dict[str, str]:
+    """The digests of receipts as they are now, by id."""
+    found = find_many(ctx.tx, ctx.workspace, ProofReceipt, list(ids), "id") if ids else []
+    return {receipt.id: seal(receipt) for receipt in found}
+
+
 def seal(receipt: ProofReceipt) -> str:
     """The digest of everything a receipt says, with the digest of the one before it."""
     *columns, _ = encoded(receipt)
@@ -212,7 +227,8 @@ def write_receipt(
         stamps=details.stamps,
         again=details.again,
         agent=ctx.agent,
-        seq=ctx.ws.seq,
+        # One seq for all that a call captures, so that views keep the order in which it was given.
+        seq=ctx.ws.seq if ctx.ws.changed else ctx.ws.next_seq(),
         ts_ms=ctx.now_ms,
         prev=str(before or ""),
     )
@@ -227,6 +243,17 @@ def chain_heads(ctx: Context) -> dict[str, str | None]:
         "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1", ctx.workspace
     )
     return {"receipts": last, "events": ctx.ws.event_digest}
+
+
+def runs_covering(ctx: Context, file: str, limit: int) -> list[ProofReceipt]:
+    """The newest runs whose proof covers a file of the project."""
+    rows = ctx.tx.all(
+        "SELECT * FROM proof_receipt WHERE workspace = ? AND files LIKE ? ORDER BY number DESC LIMIT ?",
+        ctx.workspace,
+        f'%"{file}"%',
+        limit,
+    )
+    return [receipt for row in rows if file in ((receipt := _loaded(row)).files or {})]
 
 
 def receipt_by_id(ctx: Context, id: str) -> ProofReceipt:
@@ -244,6 +271,19 @@ _DISOWNED_RUN = (
     f" AND (gone.id = own.id OR (gone.grade = '{FAILED}' AND gone.command = own.command AND gone.number > own.number"
     f" AND (gone.source <> '{SAID}' OR own.source = '{SAID}') AND own.grade <> '{DISOWNED}'))"
 )
+
+
+def last_run(ctx: Context) -> ProofReceipt | None:
+    """The run that was reported or seen last in the workspace, however it ended, unless it was disowned."""
+    row = ctx.tx.one(
+        "SELECT * FROM proof_receipt AS own WHERE workspace = ? AND command IS NOT NULL AND grade IN (?, ?, ?)"
+        f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1",
+        ctx.workspace,
+        SEEN,
+        CLAIMED,
+        FAILED,
+    )
+    return _loaded(row) if row is not None else None
 
 
 def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[ProofReceipt]]:
@@ -324,10 +364,11 @@ class Break:
 def first_break(ctx: Context) -> tuple[int, Break | None]:
     """How many receipts the workspace has, and the first one that was changed, removed or slipped in."""
     expected = last_count(ctx.tx, ctx.workspace, "receipt")
+    erased = erased_digests(ctx.tx, ctx.workspace, "receipts")
     number, before = 0, ""
     for receipt in _all(ctx):
         number += 1
-        problem = _problem(receipt, number, before)
+        problem = _problem(receipt, number, before, erased.get(receipt.id))
         if problem is not None:
             return number, Break(receipt.id, problem)
         before = receipt.digest
@@ -337,12 +378,12 @@ def first_break(ctx: Context) -> tuple[int, Break | None]:
     return number, None
 
 
-def _problem(receipt: ProofReceipt, number: int, before: str) -> str | None:
+def _problem(receipt: ProofReceipt, number: int, before: str, erased: str | None) -> str | None:
     if receipt.number != number:
         return f"follows number {number - 1}: what was between them is missing"
     if receipt.prev != before:
         return "does not follow from the one before it"
-    return None if receipt.intact else "does not hold what was written"
+    return None if receipt.intact or erased == seal(receipt) else "does not hold what was written"
 
 
 def _all(ctx: Context) -> Iterator[ProofReceipt]:

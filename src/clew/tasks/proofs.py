@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Any
 
 from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.context import Context
-from clew.registry.record import Telling, teller
+from clew.registry.record import Preview, previewer
 from clew.store.rows import find_many, load
-from clew.tasks.commands import doubt, named_commands, never_fails, same_command
+from clew.tasks.commands import covers_command, doubt, named_commands, never_fails, same_command
 from clew.tasks.evidence import Evidence, without_receipt
 from clew.tasks.plans import finished_tasks
 from clew.tasks.proof_receipts import (
@@ -108,7 +110,7 @@ class Proof:
         """Whether it is claimed by a run of something that the step does not name as its test."""
         ran = self.receipt.command or "" if self.receipt is not None else ""
         named = self.state == CLAIMED and self.commands
-        return bool(named) and not any(same_command(ran, name) for name in self.commands)
+        return bool(named) and not any(covers_command(ran, name) for name in self.commands)
 
     def line(self) -> str:
         """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are cut."""
@@ -161,12 +163,12 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     }
 
 
-@teller("step")
-def step_tellings(ctx: Context, ids: list[str]) -> dict[str, Telling]:
+@previewer("step")
+def step_previews(ctx: Context, ids: list[str]) -> dict[str, Preview]:
     """What each step asks for, where it belongs, and how far it is done and proven now."""
     steps = find_many(ctx.tx, ctx.workspace, Step, ids)
     proofs = proof_states(ctx, steps)
-    return {step.id: Telling(_wish(step), ", ".join(state_words(step, proofs[step.id]))) for step in steps}
+    return {step.id: Preview(_wish(step), ", ".join(state_words(step, proofs[step.id]))) for step in steps}
 
 
 def _wish(step: Step) -> str:
@@ -253,14 +255,20 @@ def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
 def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: ProjectFiles) -> Proof:
     runs = [item for item in receipts if item.grade not in (*WAIVERS, DISOWNED) and not _is_idle(item)]
     waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
-    proof = _failure(step, runs) or _success(step, runs, checkout)
+    proof = _failure(step, runs)
+    if proof is None and any(run.grade != FAILED for run in runs):
+        proof = _success(step, runs, checkout)
     if proof is None:
         # Evidence from before there were receipts: somebody said so.
         state, reason = (CLAIMED, None) if older else (UNPROVEN, _nothing_left(receipts))
         proof = Proof(step.id, step.path, state, reason=reason)
+    return proof if waiver is None or proof.settled else _waived(proof, waiver)
+
+
+def _waived(proof: Proof, waiver: ProofReceipt) -> Proof:
     decided = proof.receipt.number if proof.receipt is not None else 0
     # Receipts are numbered in order. A waiver that is older than the deciding run was overtaken by that run.
-    if waiver is None or proof.settled or waiver.number < decided:
+    if waiver.number < decided:
         return proof
     if proof.reported_failure and waiver.grade == UNPROVEN:
         # Whoever reported it may close the step in spite of it; what was reported is told with the reason.
@@ -296,8 +304,9 @@ def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
         # Only the last run of each command is listed, so a named command that failed has not passed since.
         required = any(same_command(run.command or "", name) for name in named)
         # A later success of another command settles this failure only where the step does not name the command that
-        # failed.
-        if required or not any(_takes_back(later, run) for later in runs[number + 1 :]):
+        # failed, or where it ran the same tests and more.
+        after = [later for later in runs[number + 1 :] if not required or _covers(later, run.command or "")]
+        if not any(_takes_back(later, run) for later in after):
             return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
     return None
 
@@ -313,33 +322,45 @@ def _doubt(run: ProofReceipt) -> str | None:
     return doubt(run.command or "", run.output_tail)
 
 
-def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proof | None:
+def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proof:
     passed = [run for run in runs if run.grade != FAILED]
-    if not passed:
-        return None
-    proving = [run for run in passed if run.grade == SEEN and _doubt(run) is None]
+    proving = [run for run in runs if run.grade == SEEN and _doubt(run) is None]
     # A row that was changed by hand proves nothing any more, and the step says so instead of using an older run.
-    damaged = next((run for run in proving if not run.intact), None)
+    damaged = next(filterfalse(attrgetter("intact"), proving), None)
     if damaged is not None:
         return Proof(step.id, step.path, CLAIMED, damaged, reason=f"{damaged.id} does not hold what was written")
     named = named_commands(step.tests)
-    relevant = [run for run in proving if not named or any(same_command(run.command or "", name) for name in named)]
-    lacking = [name for name in named if not any(same_command(run.command or "", name) for run in relevant)]
-    if not relevant or lacking:
-        best = max(passed, key=lambda run: _worth(run, named))
-        since = tuple(checkout.changed(best))
-        return Proof(step.id, step.path, CLAIMED, best, since, reason=_unseen(best, lacking))
-    stale = {run.id: changed for run in relevant if (changed := checkout.changed(run))}
-    if stale:
-        first = next(run for run in relevant if run.id in stale)
-        files = tuple(sorted({path for changed in stale.values() for path in changed}))
-        return Proof(step.id, step.path, STALE, first, files, repeat=tuple(stale))
-    return Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
+    relevant = _runs_of(proving, named) if named else proving
+    lacking = [name for name in named if not _runs_of(relevant, [name])]
+    if relevant and not lacking:
+        proven = Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
+        return _stale(step, relevant, checkout) or proven
+    best = max(passed, key=lambda run: _worth(run, named))
+    since = tuple(checkout.changed(best))
+    return Proof(step.id, step.path, CLAIMED, best, since, reason=_unseen(best, lacking))
+
+
+def _runs_of(runs: list[ProofReceipt], commands: Sequence[str]) -> list[ProofReceipt]:
+    return [run for run in runs if any(_covers(run, command) for command in commands)]
+
+
+def _covers(run: ProofReceipt, command: str) -> bool:
+    return covers_command(run.command or "", command)
+
+
+def _stale(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proof | None:
+    """The proof of a step whose files changed after one of the runs that prove it."""
+    changes = {run.id: changed for run in runs if (changed := checkout.changed(run))}
+    if not changes:
+        return None
+    first = next(run for run in runs if run.id in changes)
+    files = tuple(sorted({path for changed in changes.values() for path in changed}))
+    return Proof(step.id, step.path, STALE, first, files, repeat=tuple(changes))
 
 
 def _worth(run: ProofReceipt, named: list[str]) -> tuple[bool, bool, int]:
     """Of several claims the one that counts: a run of what the step names, then one with an exit code, the newest."""
-    return any(same_command(run.command or "", name) for name in named), run.exit_code is not None, run.number
+    return any(_covers(run, name) for name in named), run.exit_code is not None, run.number
 
 
 def _unseen(best: ProofReceipt, lacking: list[str]) -> str | None:
@@ -349,7 +370,7 @@ def _unseen(best: ProofReceipt, lacking: list[str]) -> str | None:
         return found
     if not lacking:
         return found
-    if any(same_command(best.command or "", name) for name in lacking):
+    if any(_covers(best, name) for name in lacking):
         return found or "Clew did not see the run"
     return f"no seen run of {lacking[0]}" if best.grade == SEEN else f"not the step's test: {lacking[0]}"
 
@@ -363,7 +384,7 @@ class ProjectFiles:
     """The project's files as they are, for receipts that this project's own workspace keeps."""
 
     def __init__(self, ctx: Context) -> None:
-        self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
+        self._root = ctx.project
         self._left = MOST_LOOKED_AT
 
     def digests(self, paths: Sequence[str]) -> dict[str, str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.errors import ClewError, suggest
+from clew.kinds import statuses
+from clew.kinds.catalogue import CLOSED_CARD
 from clew.memory import blocks
 from clew.reasoning import engine
 from clew.reasoning.branches import chain
@@ -14,7 +16,7 @@ from clew.reasoning.cards.forms import is_form
 from clew.reasoning.documents import append, last_event_seq
 from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.graph.reads import edges_beside
-from clew.reasoning.premises import FALLEN, Suspect, any_fallen, suspects
+from clew.reasoning.premises import Suspect, any_fallen, has_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.tasks.gates import Override
@@ -25,7 +27,6 @@ DECISIONS = 200
 CLOSING_EVENTS = ("step_done", "undo_applied", "redo_applied")
 CARDS = 200
 EDGES = 600
-CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
 FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 NO_REASON = "STRICT_DECISION_NO_REASON"
@@ -154,13 +155,13 @@ def _unreasoned(ctx: Context, scope: Scope, cards: Sequence[Node]) -> Node | Non
 
 
 def _is_claim(card: Node) -> bool:
-    return card.type in {"hypothesis", "decision"} and (card.status or "open").lower() not in CLOSED
+    return card.type in {"hypothesis", "decision"} and (card.status or statuses.OPEN).lower() not in CLOSED_CARD
 
 
 def _decided(ctx: Context, task: Work, step: Step) -> bool:
     """Whether a decision of the governed memory was kept for this step, with its reason."""
     recent = blocks.newest(ctx, ("D",), DECISIONS)["D"]
-    live = [block for block in recent if (block.status or "") in ("active", "proposed")]
+    live = [block for block in recent if (block.status or "") in (statuses.ACTIVE, statuses.PROPOSED)]
     own = [block for block in live if (block.get("Task"), block.get("Step")) == (task.id, step.path)]
     return any(block.get("Rationale").lower() not in ("", "not given") for block in own)
 
@@ -198,7 +199,7 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
     found: dict[str, Suspect] = {}
     for step in steps:
         # A decision that fell itself carries nothing any more: it was replaced, which is how the step is mended.
-        own = [card.id for card in decisions if step_tag(step) in card.tags and card.status not in FALLEN]
+        own = [card.id for card in decisions if step_tag(step) in card.tags and not has_fallen(card)]
         for id in (step_node(step.id), *own):
             if id in doubts:
                 found.setdefault(step.id, doubts[id])

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from clew.errors import ClewError, Suggestion, suggest
+from clew.kinds import statuses
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
-from clew.registry.record import RecordLink, Retracted, Retraction, linker, retracter
+from clew.registry.record import RecordLink, Restoration, Retracted, Retraction, linker, restorer, retracter
 from clew.store.rows import find_many
+from clew.surroundings import clew_command
 from clew.tasks.changes import change_step
 from clew.tasks.endings import set_status
 from clew.tasks.evidence import Evidence, disown_evidence, evidence_by_id
@@ -128,9 +131,9 @@ def job_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 def retract_work(ctx: Context, id: str, said: Retraction) -> Retracted:
     """Work that was called done is open again; work that is not done is canceled."""
     work = work_by_id(ctx, id)
-    status = "ACTIVE" if work.status == "DONE" else "CANCELED"
+    status = statuses.WORK_ACTIVE if work.status == statuses.WORK_DONE else statuses.WORK_CANCELED
     set_status(ctx, work, status)
-    return Retracted("reopened" if status == "ACTIVE" else "canceled")
+    return Retracted("reopened" if status == statuses.WORK_ACTIVE else "canceled")
 
 
 @retracter("step")
@@ -149,8 +152,8 @@ def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 
 def _reopened(ctx: Context, task: Work, step: Step) -> Retracted:
-    if task.status == "DONE":
-        task, _ = set_status(ctx, task, "ACTIVE")
+    if task.status == statuses.WORK_DONE:
+        task, _ = set_status(ctx, task, statuses.WORK_ACTIVE)
     reopen_step(ctx, task, step)
     return Retracted("reopened")
 
@@ -183,7 +186,7 @@ def _disown(
     if evidence is not None and find_many(ctx.tx, ctx.workspace, Evidence, [evidence]):
         disown_evidence(ctx, evidence)
     step = find_step(ctx, entity)
-    return Retracted("disowned", note=_left_behind(ctx, step) if step is not None and step.completed else None)
+    return Retracted(statuses.DISOWNED, note=_left_behind(ctx, step) if step is not None and step.completed else None)
 
 
 def _left_behind(ctx: Context, step: Step) -> str:
@@ -198,11 +201,54 @@ def _left_behind(ctx: Context, step: Step) -> str:
     return f"{step.path} stays done, now {proof.line()}"
 
 
+@restorer("plan", "task")
+def restore_work(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    """Work that was canceled goes on. What was done and is open again is closed with proof, not by a word."""
+    work = work_by_id(ctx, id)
+    if work.is_open:
+        raise _closed_by_proof(id, suggest("resume", "Shows what is left.", "high", task=id))
+    status = was if was in (statuses.WORK_TODO, statuses.WORK_PARKED) else statuses.WORK_ACTIVE
+    set_status(ctx, work, status)
+    return Restoration(status)
+
+
+@restorer("step")
+def restore_step(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    step = find_step(ctx, id)
+    assert step is not None, f"{id} is indexed and not stored"
+    task = work_by_id(ctx, step.task)
+    if not step.canceled:
+        raise _closed_by_proof(step.path, suggest("close", "Closes it.", "high", task=task.id, step=step.path))
+    payload = {"task": task.id, "step_id": step.id, "path": step.path, "blocked": False, "reason": None}
+    open_again = replace(step, blocked=False, block_reason=None)
+    change_step(ctx, task, step, open_again, Change("step_unblocked", "step_block_set", payload))
+    return Restoration(statuses.OPEN)
+
+
+def _closed_by_proof(what: str, way: Suggestion) -> ClewError:
+    return ClewError(
+        "CONFLICT", f"{what} is open, not withdrawn", "Close it with the proof of a run.", suggestions=[way]
+    )
+
+
+@restorer("evidence", "receipt")
+def restore_proof(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    """A run that somebody disowned is not believed again by a word."""
+    run = clew_command("prove --again")
+    raise ClewError("CONFLICT", f"{id} was disowned, and only a run proves anything", f"Run it again: {run}.")
+
+
+@restorer("job")
+def restore_job(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    way = suggest("tasks_jobs_requeue", "Queues it again.", "high", job=id, reason=why)
+    raise ClewError("CONFLICT", f"{id} has ended", "Queue it again.", suggestions=[way])
+
+
 @retracter("job")
 def retract_job(ctx: Context, id: str, said: Retraction) -> Retracted:
     """A job that waits or runs is canceled; what an ended one said is disowned."""
     job = job_by_id(ctx, id)
     if job.status not in (QUEUED, RUNNING):
-        return Retracted("disowned")
+        return Retracted(statuses.DISOWNED)
     cancel_job(ctx, job, said.why, (id,))
     return Retracted("canceled")

@@ -55,7 +55,6 @@ class Decompose(OfTask, Revised):
 @operation(
     "tasks_decompose",
     writes=True,
-    intent="decompose",
     example={"task": "TASK-001", "steps": [{"title": "Read the file", "success_criteria": ["every row is read"]}]},
 )
 def tasks_decompose(ctx: Context, args: Decompose) -> Json:
@@ -79,9 +78,7 @@ class Define(OfStep, Revised):
     blockers: Lines | None = None
 
 
-@operation(
-    "tasks_define", writes=True, intent="define", example={"task": "TASK-001", "path": "s:0", "tests": ["make test"]}
-)
+@operation("tasks_define", writes=True, example={"task": "TASK-001", "path": "s:0", "tests": ["make test"]})
 def tasks_define(ctx: Context, args: Define) -> Json:
     """Say what a step is: title, success criteria, tests, blockers. New criteria or tests must be confirmed anew."""
     task, step = target_step(ctx, args)
@@ -119,9 +116,7 @@ class StepNote(OfStep, Revised):
     note: Annotated[Text, Field(min_length=1, description="What was seen or done.")]
 
 
-@operation(
-    "tasks_note", writes=True, intent="note", example={"task": "TASK-001", "path": "s:0", "note": "Parser works."}
-)
+@operation("tasks_note", writes=True, example={"task": "TASK-001", "path": "s:0", "note": "Parser works."})
 def tasks_note(ctx: Context, args: StepNote) -> Json:
     """Write a progress note about a step; it appears in the task's notes too."""
     task, step = target_step(ctx, args)
@@ -170,9 +165,7 @@ class Verify(OfStep, Revised):
     checkpoints: Checkpoints
 
 
-@operation(
-    "tasks_verify", writes=True, intent="verify", example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"}
-)
+@operation("tasks_verify", writes=True, example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"})
 def tasks_verify(ctx: Context, args: Verify) -> Json:
     """Confirm checkpoints of a step, or withdraw a confirmation."""
     task, step = target_step(ctx, args)
@@ -204,7 +197,7 @@ class Done(OfStep, Revised):
     override: OverrideArg = None
 
 
-@operation("tasks_done", writes=True, intent="done", example={"task": "TASK-001", "path": "s:0"})
+@operation("tasks_done", writes=True, example={"task": "TASK-001", "path": "s:0"})
 def tasks_done(ctx: Context, args: Done) -> Json:
     """Close a step whose checkpoints are confirmed and whose proofs are there."""
     task, step = target_step(ctx, args)
@@ -239,12 +232,7 @@ class CloseStep(OfStep, Revised):
     override: OverrideArg = None
 
 
-@operation(
-    "tasks_close_step",
-    writes=True,
-    intent="close_step",
-    example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"},
-)
+@operation("tasks_close_step", writes=True, example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"})
 def tasks_close_step(ctx: Context, args: CloseStep) -> Json:
     """Confirm checkpoints and close the step, both or neither."""
     task, step = target_step(ctx, args)
@@ -266,14 +254,12 @@ def close_step(
 
 
 class StepProgress(OfStep, Revised):
-    completed: Annotated[bool, Field(description="true closes the step, false opens it again.")]
+    completed: Annotated[bool, Field(description="true closes the step, false opens it again.")] = True
     force: Annotated[bool, Field(description="Accepted for older callers; gates are never skipped.")] = False
     override: OverrideArg = None
 
 
-@operation(
-    "tasks_progress", writes=True, intent="progress", example={"task": "TASK-001", "path": "s:0", "completed": False}
-)
+@operation("tasks_progress", writes=True, example={"task": "TASK-001", "path": "s:0", "completed": False})
 def tasks_progress(ctx: Context, args: StepProgress) -> Json:
     """Close a step through its gates, or open a closed one again."""
     task, step = target_step(ctx, args)
@@ -295,9 +281,7 @@ class StepBlock(OfStep, Revised):
     reason: Prose | None = None
 
 
-@operation(
-    "tasks_block", writes=True, intent="block", example={"task": "TASK-001", "path": "s:0", "reason": "no access"}
-)
+@operation("tasks_block", writes=True, example={"task": "TASK-001", "path": "s:0", "reason": "no access"})
 def tasks_block(ctx: Context, args: StepBlock) -> Json:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)

@@ -161,7 +161,7 @@ class FocusGet(Input):
     pass
 
 
-@operation("tasks_focus_get", intent="focus_get")
+@operation("tasks_focus_get")
 def tasks_focus_get(ctx: Context, args: FocusGet) -> Json:
     """Show which plan or task is in focus."""
     return {"workspace": ctx.workspace, "focus": ctx.ws.focus}
@@ -171,7 +171,7 @@ class FocusSet(OfWork):
     pass
 
 
-@operation("tasks_focus_set", writes=True, idempotent=True, intent="focus_set", example={"task": "TASK-001"})
+@operation("tasks_focus_set", writes=True, idempotent=True, example={"task": "TASK-001"})
 def tasks_focus_set(ctx: Context, args: FocusSet) -> Json:
     """Set the plan or task that later calls mean when they name none."""
     named = explicit_target(args)
@@ -186,7 +186,7 @@ class FocusClear(Input):
     pass
 
 
-@operation("tasks_focus_clear", writes=True, idempotent=True, intent="focus_clear")
+@operation("tasks_focus_clear", writes=True, idempotent=True)
 def tasks_focus_clear(ctx: Context, args: FocusClear) -> Json:
     """Clear the focus."""
     previous = set_focus(ctx, None)

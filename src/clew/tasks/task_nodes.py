@@ -11,6 +11,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import invalid, unknown_id
 from clew.ids import NODE_PATH
+from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
 from clew.store.rows import TableRow, insert, load, update
@@ -42,7 +43,7 @@ class TaskNode(TableRow):
     title: str
     created_at_ms: int
     updated_at_ms: int
-    status: str = "TODO"
+    status: str = statuses.WORK_TODO
     status_manual: bool = False
     priority: str | None = None
     blocked: bool = False
@@ -86,12 +87,7 @@ class NodeAdd(NodeFields):
     title: Heading
 
 
-@operation(
-    "tasks_task_add",
-    writes=True,
-    intent="task_add",
-    example={"task": "TASK-001", "parent_step": "s:0", "title": "Handle quotes"},
-)
+@operation("tasks_task_add", writes=True, example={"task": "TASK-001", "parent_step": "s:0", "title": "Handle quotes"})
 def tasks_task_add(ctx: Context, args: NodeAdd) -> Json:
     """Add a task node to the plan inside a step."""
     task = target_task(ctx, args)
@@ -110,12 +106,7 @@ class NodeDefine(NodeFields):
     title: Heading | None = None
 
 
-@operation(
-    "tasks_task_define",
-    writes=True,
-    intent="task_define",
-    example={"task": "TASK-001", "path": "s:0.t:0", "status": "DONE"},
-)
+@operation("tasks_task_define", writes=True, example={"task": "TASK-001", "path": "s:0.t:0", "status": "DONE"})
 def tasks_task_define(ctx: Context, args: NodeDefine) -> Json:
     """Change a task node."""
     task = target_task(ctx, args)
@@ -134,13 +125,7 @@ class NodeDelete(OfTask, Revised):
     path: Annotated[Name, Field(description="Node path such as s:0.t:1.")]
 
 
-@operation(
-    "tasks_task_delete",
-    writes=True,
-    destructive=True,
-    intent="task_delete",
-    example={"task": "TASK-001", "path": "s:0.t:0"},
-)
+@operation("tasks_task_delete", writes=True, destructive=True, example={"task": "TASK-001", "path": "s:0.t:0"})
 def tasks_task_delete(ctx: Context, args: NodeDelete) -> Json:
     """Delete a task node; the history keeps what it said."""
     task = target_task(ctx, args)

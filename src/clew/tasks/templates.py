@@ -115,7 +115,7 @@ class TemplatesList(Input):
     pass
 
 
-@operation("tasks_templates_list", intent="templates_list")
+@operation("tasks_templates_list")
 def tasks_templates_list(ctx: Context, args: TemplatesList) -> Json:
     """List the built-in templates for plans and tasks."""
     return {"workspace": ctx.workspace, "templates": [template_json(template) for template in TEMPLATES]}

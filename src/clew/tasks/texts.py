@@ -29,14 +29,18 @@ _STEP_NAMES = {
 }
 
 
+def _step_of_line(line: str) -> dict[str, Any]:
+    title, *rest = [part for part in _PART.split(line) if part] or [""]
+    tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
+    criteria = [part for part in rest if not _TEST.fullmatch(part)]
+    return {"title": title, "success_criteria": criteria or [title], **({"tests": tests} if tests else {})}
+
+
 def read_step(given: Any) -> Any:
     """`parser; reads every line; test: pytest -q` as an object, and other usual names for its fields."""
     # What begins like JSON and is none was meant as objects; as a title it would hide the mistake.
     if isinstance(given, str) and not given.lstrip().startswith(_JSON):
-        title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
-        tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
-        criteria = [part for part in rest if not _TEST.fullmatch(part)]
-        return {"title": title, "success_criteria": criteria or [title], **({"tests": tests} if tests else {})}
+        return _step_of_line(given.strip())
     if not isinstance(given, dict):
         return given
     named = {_STEP_NAMES.get(key, key): value for key, value in given.items()}

@@ -11,6 +11,7 @@ import pytest
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
 from clew.app import Clew, open_clew
+from clew.clock import Clock, system_clock
 from clew.settings import load_settings
 from tests.browser import stage
 from tests.browser.chromium import Page
@@ -29,12 +30,16 @@ HITTABLE = """(() => {
   const box = node.getBoundingClientRect();
   const x = box.x + box.width / 2, y = box.y + box.height / 2;
   const hit = document.elementFromPoint(x, y);
-  return hit && (node.contains(hit) || hit.closest("label")?.contains(node)) ? [x, y] : null;
+  if (hit && (node.contains(hit) || hit.closest("label")?.contains(node))) return [x, y];
+  if (x >= 0 && x <= innerWidth) node.scrollIntoView({ block: "center", behavior: "instant" });
+  return null;
 })()"""
 
 
 class Reader(Page):
     """Somebody who reads a page and types into it."""
+
+    space = "ws"
 
     def type(self, selector: str, text: str) -> None:
         """Types in one go: what is drawn may be drawn anew between two keys of a driver, never within a script."""
@@ -47,8 +52,8 @@ class Reader(Page):
         )
 
     def press_on(self, selector: str) -> None:
-        """A press of the pointer in the middle of an element, as a hand does: it must be visible, within the window
-        and not covered by anything else. A hand waits until it stands still."""
+        """A press of the pointer in the middle of an element, as a hand does: it must be visible and not covered by
+        anything else. A hand turns the wheel to what is below, never sideways, and waits until it stands still."""
         where = None
         while where != (where := self.until(HITTABLE, selector)):
             pass
@@ -103,6 +108,10 @@ class Reader(Page):
     def there(self, script: str, *arguments: Any) -> bool:
         return bool(self.js(f"return {script}", *arguments))
 
+    def open(self, place: str) -> None:
+        """`ws` stands for the workspace that the page is of."""
+        super().open(f"{self.space}{place.removeprefix('ws')}" if place.startswith("ws/") else place)
+
 
 for_all = pytest.fixture(scope="session")
 home, server, driver, clew = (for_all(part) for part in (stage.home, stage.server, stage.driver, stage.clew))
@@ -130,9 +139,9 @@ class Heap:
     server: Server
     opened: list[Clew]
 
-    def agent_of(self, workspace: str) -> Caller:
+    def agent_of(self, workspace: str, clock: Clock = system_clock) -> Caller:
         flags = {"home": self.home, "workspace": workspace, "embedding_model": "none"}
-        self.opened.append(open_clew(load_settings(flags, {}, self.home)))
+        self.opened.append(open_clew(load_settings(flags, {}, self.home), clock))
         return Caller(self.opened[-1])
 
 
@@ -145,3 +154,16 @@ def heap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Heap]:
     for clew in heap.opened:
         clew.close()
     server.stop()
+
+
+@pytest.fixture
+def own_agent(heap: Heap) -> Caller:
+    """In a workspace of its own: for what depends on everything that stands in one."""
+    return heap.agent_of(f"own-{len(heap.opened)}")
+
+
+@pytest.fixture
+def own_page(driver: Any, heap: Heap, own_agent: Caller) -> Iterator[Reader]:
+    page = Reader(driver, heap.server.address)
+    page.space = str(own_agent.clew.settings.workspace)
+    yield from stage.visited(page)

@@ -73,20 +73,18 @@ def test_copied_commands_reach_this_store_from_any_directory(
 ) -> None:
     server, agent = empty
     page = Reader(driver, server.address)
-    connect, note, task = shown(page, "ws/now", ".teach")
+    connect, *_ = shown(page, "ws/home", "#first-run")
     assert f"{server.address}/mcp" in connect, "the agent meets the server that is looked at"
-    for command in (note, task):
-        done = run(command, tmp_path)
-        assert done.returncode == 0, done.stderr
-    assert agent("recall", query="the first thing worth keeping", sources=["notes"])["results"]
-    found = agent("tasks_context")["tasks"]
-    assert [one["title"] for one in found] == ["The first task"], "in this store and this workspace"
+    task = agent("start", title="The first task", steps=["look; test: ls"])["task"]
+    page.open(f"ws/now/board/{task}")
+    page.says("#next h2", "look")
+    page.settled()
+    page.press_on("#next summary")
+    proving = page.text("#next .command code")
+    done = run(proving, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert agent("tasks_proofs", task=task)["evidence"], "in this store and this workspace"
     assert not (tmp_path / ".clew").exists(), "and in no other"
-    agent("tasks_decompose", task=found[0]["id"], steps=[{"title": "Look", "success_criteria": ["seen"]}])
-    (following, *_) = shown(page, f"ws/now/board/{found[0]['id']}", "#next")
-    done = run(following, tmp_path)
-    assert "not found" not in done.stderr and done.returncode in (0, 1), done.stderr
-    assert agent("events_list", limit=1)["last_seq"] > 0
     page.leave()
 
 
@@ -96,7 +94,9 @@ def test_the_connect_lines_name_this_address_and_jobs_their_runner(
     server, agent = empty
     page = Reader(driver, server.address)
     *lines, everything = shown(page, "ws/settings", "#connect-card")
-    assert len(lines) > 3 and all(f"{server.address}/mcp" in line + decoded(line) for line in lines), lines
+    links = page.each('#connect-card [data-client="Cursor"] a', "e.href")
+    assert f"{server.address}/mcp" in decoded(links[0]), "a link where the client takes one"
+    assert len(lines) > 2 and all(f"{server.address}/mcp" in line + decoded(line) for line in lines), lines
     assert str(server.home) in shlex.split(everything), everything
     agent("tasks_jobs_create", title="Sweep", prompt="Sweep the pier")
     (runner, *_) = shown(page, "ws/now/job", "main")
@@ -151,6 +151,7 @@ def copied_at(page: Reader, id: str, command: str) -> str:
     page.open(f"ws/inbox/{id}")
     page.until("document.querySelector('.matter[aria-selected=true]')?.dataset.matter === arguments[0]", id)
     page.settled()
+    page.until("document.querySelector('#ways button') && !document.querySelector('#ways [aria-disabled]')")
     page.js(COPIED)
     page.keys("a")
     page.until("window.copied.length || document.querySelector('#ask-command')")

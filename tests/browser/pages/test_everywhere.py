@@ -108,9 +108,9 @@ def test_everything_is_reached_on_a_small_screen(page: Reader, small: None) -> N
 def test_titles_and_addresses(page: Reader, story: Story) -> None:
     for place, title in (
         ("ws/now/board", "Board · Now · Clew"),
-        ("ws", "Inbox · Clew"),
-        ("ws/nowhere", "Inbox · Clew"),
-        ("ws/know/cards/%E0%A4%A", "Cards · Clew"),
+        ("ws", "Home · Clew"),
+        ("ws/nowhere", "Home · Clew"),
+        ("ws/know/recall/%E0%A4%A", "Recall · Know · Clew"),
     ):
         page.open(place)
         page.settled()
@@ -124,12 +124,12 @@ def test_titles_and_addresses(page: Reader, story: Story) -> None:
 
 def test_addresses_of_earlier_versions_still_lead_there(page: Reader, story: Story) -> None:
     for old, new in (
-        ("home", "#/ws/inbox"),
+        ("home", "#/ws/home"),
         (f"work/{story.task}", f"#/ws/now/board/{story.task}"),
         (f"reasoning/{story.session}", f"#/ws/now/session/{story.session}"),
         ("memory/review", "#/ws/inbox"),
-        ("cards/main/diff/lease-first", "#/ws/know/cards/main/diff/lease-first"),
-        ("map/a%3Ainventory", "#/ws/know/areas/a%3Ainventory"),
+        ("cards/main/diff/lease-first", "#/ws/know/branches/main/lease-first"),
+        ("map/a%3Ainventory", "#/ws/o/a%3Ainventory"),
     ):
         page.open(old)
         page.until("location.hash.startsWith(arguments[0])", new)

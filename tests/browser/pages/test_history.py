@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
+from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.pages.test_memory import decide, propose
 from tests.browser.stage import visited
 from tests.conftest import Caller
+from tests.faces.web.server import Server
 
 SLIDER = "#as-of"
 ROW = '#change-list [data-key="{}"]'
@@ -34,12 +37,13 @@ def test_a_moment_is_compared_with_now(page: Reader, agent: Caller) -> None:
     task = a_task(agent, "Trim the wick")
     other = a_task(agent, "Fill the lamp")
     then = moment(agent)
+    agent.session = Connection(toolset="full", person="@ines")  # whoever approved it
     agent("retract", id=kept, why="It is electric now")
     agent("tasks_edit", task=task, title="Change the bulb")
     agent("tasks_complete", task=other, status="CANCELED")
     agent("remember", kind="rule", text="Nobody smokes in the lamp room")
     page.open(f"ws/history?at={then}")
-    page.says(ROW.format(kept), "taken back")
+    page.says(ROW.format(kept), "no longer holds")
     page.says(ROW.format(task), "Trim the wick → Change the bulb")
     page.says(ROW.format(other), "closed")
     page.says("#change-list", "Nobody smokes in the lamp room")
@@ -137,3 +141,13 @@ def test_an_approval_adds_a_record_and_removes_nothing(driver: Any, heap: Heap) 
         page.settled()
         assert "removed" not in page.text("#compare"), "nobody removed anything"
         page.says('#change-list [data-change="closed"]', "Light the beacon at dusk")
+
+
+def test_an_empty_history_offers_no_command(driver: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_EMBEDDING_MODEL="none")
+    page = Reader(driver, server.address)
+    page.open("ws/history")
+    page.says("main", "once something is written")
+    assert not page.all("main .command")
+    page.leave()
+    server.stop()

@@ -38,7 +38,7 @@ def test_a_reply_settles_a_question_and_survives_news(page: Reader, agent: Calle
     job, claim = claimed(agent, "Measure the lock")
     report(agent, job, claim, "question", "How many processes?")
     page.open(f"jobs/{job}")
-    page.says(".head .attention", "asks you")
+    page.says("#job-state .attention", "asks you")
     page.says('#thread [data-kind="question"]', "How many processes?")
     page.type("textarea", "Use eight processes")
     report(agent, job, claim, "progress", "warming up")
@@ -46,7 +46,7 @@ def test_a_reply_settles_a_question_and_survives_news(page: Reader, agent: Calle
     assert page.value("textarea") == "Use eight processes"
     page.submit("form.reply")
     page.says("#thread .mine", "Use eight processes")
-    page.gone(".head .attention")
+    page.gone("#job-state .attention")
     page.until("document.querySelector('textarea').value === ''")
     events = agent("tasks_jobs_open", job=job, include_events=True, fmt="json")["events"]
     assert "Use eight processes" in {event["message"] for event in events}

@@ -1,10 +1,8 @@
-"""Know: lists whose filters are in the address, the neighbourhood of a record, the heat map of areas."""
+"""Know: lists whose filters are in the address, the neighbourhood of a record, the areas."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from selenium.webdriver.common.keys import Keys
 
 from clew.project_files import take_snapshot
 from tests.browser.pages.conftest import Reader
@@ -13,34 +11,7 @@ from tests.conftest import ROOT, Caller
 from tests.tasks.test_receipts import prove as seen_run
 
 ROWS = "[...document.querySelectorAll('#records > li')].map((row) => row.dataset.key).sort().join()"
-BOXES = "[...document.querySelectorAll('#around [data-box]')].map((box) => box.dataset.box).sort().join()"
-PLACED = "document.querySelector(arguments[0]).style.transform"
-CROSSED = """(() => {
-  // Points along each arrow, as they are painted, and the boxes and names that they must not touch.
-  const boxes = [...document.querySelectorAll('#map [data-box]')];
-  const leaves = boxes.filter((box) => !box.classList.contains('holds'));
-  const names = boxes.filter((box) => box.classList.contains('holds')).flatMap((box) => [...box.children].slice(2));
-  const solid = leaves.map((box) => [box.dataset.box, box.querySelector('.ground')]);
-  const walls = [...solid, ...names.map((text) => ['', text])].map(([id, node]) => [id, node.getBoundingClientRect()]);
-  const hits = [];
-  for (const path of document.querySelectorAll('#map path.depends')) {
-    const matrix = path.getScreenCTM(), length = path.getTotalLength();
-    for (let at = 0; at <= length; at += 4) {
-      const {x, y} = path.getPointAtLength(at).matrixTransform(matrix);
-      for (const [id, wall] of walls) {
-        const own = id && [path.dataset.from, path.dataset.to].includes(id);
-        const inside = x > wall.left + 1 && x < wall.right - 1 && y > wall.top + 1 && y < wall.bottom - 1;
-        if (inside && !own) hits.push(`${path.dataset.from} to ${path.dataset.to} crosses ${id || 'a name'}`);
-      }
-    }
-  }
-  return [...new Set(hits)];
-})()"""
-OVERFLOW = """[...document.querySelectorAll('#map [data-box]')].flatMap((box) => {
-  const ground = box.querySelector('.ground').getBoundingClientRect();
-  return [...box.querySelectorAll('text')].filter((text) => text.getBoundingClientRect().right > ground.right - 2)
-    .map((text) => text.textContent);
-})"""
+NEAR = "[...document.querySelectorAll('#around [data-near]')].map((row) => row.dataset.near).sort().join()"
 
 
 def cards(agent: Caller, branch: str, *ops: dict[str, Any]) -> None:
@@ -107,7 +78,7 @@ def test_a_list_has_pages(page: Reader, agent: Caller) -> None:
     page.says("#list-count", "1 to 50 of 60 records")
 
 
-def test_the_neighbourhood_of_a_record_is_a_picture_and_an_outline(page: Reader, agent: Caller) -> None:
+def test_the_neighbourhood_of_a_record_is_a_tree(page: Reader, agent: Caller) -> None:
     names = ["reef", "wreck", "chart", "pilot", "tide"]
     cards(agent, "main", *({"id": name, "type": "note", "title": f"The {name}"} for name in names))
     for start, end in (("reef", "chart"), ("wreck", "reef"), ("pilot", "wreck"), ("tide", "pilot")):
@@ -115,58 +86,34 @@ def test_the_neighbourhood_of_a_record_is_a_picture_and_an_outline(page: Reader,
     page.open("ws/o/reef")
     page.says("h1", "The reef")
     page.press_on('[data-act="around"]')
-    page.until(f"{BOXES} === 'chart,pilot,reef,wreck'")
+    page.until(f"{NEAR} === 'chart,pilot,wreck'")
     assert page.js("return location.hash") == "#/ws/know/around/reef"
-    sides = page.js(
-        "return ['chart', 'reef', 'wreck', 'pilot'].map((id) =>"
-        " document.querySelector(`[data-box=${id}]`).getBoundingClientRect().left)"
-    )
-    assert sides == sorted(sides), "what it points to at the left, what points to it at the right"
-    assert page.all('#around path[data-from="wreck"][data-to="reef"]')
-    page.says('[data-choose="wreck"]', "← supports")
-    page.press_on('[data-choose="pilot"]')
-    page.says("#around-chosen h2", "The pilot")
-    page.press_on("#around-expand")
-    page.until(f"{BOXES} === 'chart,pilot,reef,tide,wreck'")
+    page.says("#around-count", "3 records within 2 steps; 1 more")
+    assert page.text('[data-near="chart"]').startswith("supports"), "what it points to"
+    assert page.text('[data-near="wreck"]').startswith("supported by"), "what points to it"
+    assert page.all('[data-near="wreck"] [data-near="pilot"]'), "under the record that it is linked with"
+    page.press_on('[data-more="pilot"]')
+    page.until(f"{NEAR} === 'chart,pilot,tide,wreck'")
     page.reload()
-    page.until(f"{BOXES} === 'chart,pilot,reef,tide,wreck'")
+    page.until(f"{NEAR} === 'chart,pilot,tide,wreck'")
     page.js("history.back()")
-    page.until(f"{BOXES} === 'chart,pilot,reef,wreck'")
-    page.press_on('[data-depth="1"]')
-    page.until(f"{BOXES} === 'chart,reef,wreck'")
-    page.press_on('[data-box="wreck"]')
-    page.says("#around-chosen h2", "The wreck")
-    page.press_on("#around-go")
+    page.until(f"{NEAR} === 'chart,pilot,wreck'")
+    page.press_on('.head nav a[href$="depth=1"]')
+    page.until(f"{NEAR} === 'chart,wreck'")
+    page.press_on('[data-near="wreck"] a.button[href$="around/wreck"]')
     page.until("location.hash === '#/ws/know/around/wreck'")
     page.says("h1", "Around “The wreck”")
+    page.press_on('[data-near="reef"] a.what')
+    page.says("#panel .record-title", "The reef")
 
 
-def test_a_picture_is_walked_by_keys_and_moved_by_the_camera(page: Reader, agent: Caller) -> None:
-    cards(agent, "main", *({"id": name, "type": "note", "title": name} for name in ("bow", "stern", "deck")))
-    link(agent, "bow", "supports", "deck")
-    link(agent, "stern", "supports", "bow")
-    page.open("ws/know/around/bow")
-    page.until(f"{BOXES} === 'bow,deck,stern'")
-    page.settled()
-    page.press_on('[data-box="bow"]')
-    page.until("document.activeElement.dataset.box === 'bow'")
-    page.keys(Keys.ARROW_RIGHT)
-    page.until("document.activeElement.dataset.box === 'stern'")
-    page.keys(Keys.ENTER)
-    page.says("#around-chosen h2", "stern")
-    assert len(page.all('#around [data-box][tabindex="0"]')) == 1, "one stop for Tab, however many boxes"
-    page.press_on('#around button[title="Show all (0)"]')
-    before = page.js(f"return {PLACED}", "#around .plane")
-    page.press_on('#around button[title="Zoom in (+)"]')
-    page.until(f"{PLACED} !== arguments[1]", "#around .plane", before)
-    page.press_on('#around button[title="Show all (0)"]')
-    page.until(f"{PLACED} === arguments[1]", "#around .plane", before)
-
-
-def test_areas_are_a_heat_map_with_a_table_that_leads_to_the_lists(page: Reader, agent: Caller) -> None:
+def test_areas_are_a_table_with_bars_that_leads_to_the_lists(page: Reader, agent: Caller) -> None:
     agent("anchors_bootstrap", anchors=[
         {"id": "a:galley", "title": "Galley", "kind": "component", "refs": ["src/galley.py"]},
+        {"id": "a:oven", "title": "Oven", "kind": "component", "parent_id": "a:galley", "depends_on": ["a:bilge"]},
         {"id": "a:bilge", "title": "Bilge", "kind": "component"},
+        {"id": "a:ring1", "title": "One", "kind": "component", "parent_id": "a:ring2"},
+        {"id": "a:ring2", "title": "Two", "kind": "component", "parent_id": "a:ring1"},
     ])  # fmt: skip
     cards(
         agent,
@@ -175,62 +122,27 @@ def test_areas_are_a_heat_map_with_a_table_that_leads_to_the_lists(page: Reader,
         {"id": "GQ", "type": "question", "title": "Who cooks?", "text": "See src/galley.py", "tags": ["a:galley"]},
     )
     page.open("ws/know/areas")
-    page.says('#map [data-anchor="a:galley"]', "5 known · 1 open")
-    assert page.js("return document.querySelector('[data-anchor=\"a:galley\"]').dataset.level") == "2"
-    assert page.js("return document.querySelector('[data-anchor=\"a:bilge\"]').dataset.level") == "0"
-    page.says('#area-table [data-row="a:galley"]', "5")
+    page.until(f"{ROW_OF}?.textContent.startsWith('Galley51')", "a:galley")
+    known = page.js(f"return {ROW_OF}.querySelector('progress').value", "a:galley")
+    assert known == 5, "the bar says what the number says"
     page.says("#file-table", "src/galley.py")
-    page.press_on('[data-by="fresh"]')
-    page.until("document.querySelector('[data-anchor=\"a:galley\"]').dataset.level === '4'")
-    page.js("document.querySelector('#area-table [data-row=\"a:galley\"] th a').scrollIntoView()")
+    inner, outer = (page.js(f"return {ROW_OF}.querySelector('a').offsetLeft", id) for id in ("a:oven", "a:galley"))
+    assert inner > outer, "an area stands below the one that it is part of"
+    page.find('[data-row="a:ring1"]')  # parts of each other are listed all the same
+    tops = "[...document.querySelector('tr[data-row=\"a:galley\"]').cells].map((cell) => cell.offsetTop)"
+    assert len(set(page.js(f"return {tops}"))) == 1, "all cells of a row stand on one line"
+    page.press_on('#area-table [data-row="a:oven"] th a')
+    page.says("#panel .record-title", "Oven")
+    page.says("#panel .facts", "a:bilge")
+    page.press_on("#panel .panel-top button")
+    page.until("document.getElementById('panel').hidden")
     page.press_on('#area-table [data-row="a:galley"] th a')
-    page.says("#lens h2", "Galley")
-    page.says("#lens", "Who cooks?")
-    page.press_on("#area-records")
+    page.press_on('#panel [data-records="a:galley"]')
     page.until(f"{ROWS} === 'GA0,GA1,GA2,GA3,GQ'")
     assert "area=a%3Agalley" in page.js("return location.hash")
 
 
-def test_no_arrow_of_the_map_crosses_a_box_or_a_name_and_no_word_leaves_its_box(page: Reader, agent: Caller) -> None:
-    inner = {"kind": "component", "parent_id": "a:dockyard"}
-    agent("anchors_bootstrap", anchors=[
-        {"id": "a:dockyard", "title": "Dockyard", "kind": "component"},
-        {**inner, "id": "a:slipway", "title": "Slipway", "depends_on": ["a:sawmill"]},
-        {**inner, "id": "a:rigging", "title": "Rigging"},
-        {**inner, "id": "a:sawmill", "title": "MMMMMMMM WWWWWWWW MMMMMMMM WWWWWWWW"},
-        {**inner, "id": "a:paint", "title": "Paint", "depends_on": ["a:rigging", "a:slipway"]},
-        {"id": "a:offices", "title": "Offices", "kind": "boundary"},
-        {"id": "a:desk", "title": "Old reservation desk in the harbour office", "kind": "boundary",
-         "parent_id": "a:offices", "depends_on": ["a:slipway", "a:paint"]},
-        {"id": "a:till", "title": "Till", "kind": "boundary", "parent_id": "a:offices", "depends_on": ["a:rigging"]},
-    ])  # fmt: skip
-    page.open("ws/know/areas")
-    page.until("document.querySelectorAll('#map path.depends').length >= 6")
-    page.settled()
-    assert page.js(f"return {CROSSED}") == []
-    assert page.js(f"return {OVERFLOW}") == []
-
-
-def test_cards_are_narrowed_by_words_and_shown_as_a_table(page: Reader, agent: Caller) -> None:
-    agent("branch_create", name="oars", from_="main")
-    cards(
-        agent,
-        "oars",
-        {"id": "OAR1", "type": "hypothesis", "title": "Ash oars bend"},
-        {"id": "OAR2", "type": "evidence", "title": "Spruce breaks"},
-    )
-    edge = {"op": "edge_upsert", "from": "OAR2", "rel": "supports", "to": "OAR1"}
-    agent("graph_apply", branch="oars", ops=[edge])
-    page.open("ws/know/cards/oars?words=oars")
-    page.until("document.querySelectorAll('#cards-field [data-card]').length === 1")
-    page.type("#card-words", "")
-    page.find('[data-card="OAR2"]')
-    page.press_on('[data-as="table"]')
-    page.says('tr[data-row="OAR2"]', "supports Ash oars bend")
-    page.says('tr[data-row="OAR1"]', "Spruce breaks supports this")
-    page.press_on('tr[data-row="OAR1"] th a')
-    page.says("#card h2", "Ash oars bend")
-    assert page.seen("#card h2")
+ROW_OF = "document.querySelector(`tr[data-row='${arguments[0]}']`)"
 
 
 def test_chips_of_tasks_and_steps_look_like_all_chips(page: Reader, agent: Caller) -> None:
@@ -244,15 +156,6 @@ def test_chips_of_tasks_and_steps_look_like_all_chips(page: Reader, agent: Calle
     assert len(set(map(tuple, left))) == 1 and left[0][0] == 20, "the icons stand in one column of 20 px"
 
 
-def test_no_line_of_the_log_ends_in_a_colon(page: Reader, agent: Caller) -> None:
-    agent("scan")
-    page.open("ws/history/log")
-    page.find("#log li")
-    page.settled()
-    said = page.each("#log li .what, #log li strong", "e.textContent.trim()")
-    assert said and not [words for words in said if words.endswith(":")]
-
-
 def test_stale_proofs_say_so_in_the_list_and_have_a_filter(page: Reader, agent: Caller) -> None:
     steps = [{"title": "Sound the depth", "success_criteria": ["deep"]}, {"title": "Log it", "success_criteria": ["x"]}]
     task = agent("tasks_macro_start", plan_title="Depth", task_title="Sound", steps=steps)["task_id"]
@@ -263,7 +166,7 @@ def test_stale_proofs_say_so_in_the_list_and_have_a_filter(page: Reader, agent: 
     new = seen_run(agent.clew, task, "s:1", "sound fresh-depth", **fresh)["receipt"]["evidence"]
     page.open("ws/know/lists?kind=proof&words=sound")
     page.says(f'#records [data-key="{old}"]', "stale: pyproject.toml changed since")
-    page.says(f'#records [data-key="{new}"]', "seen")
+    page.says(f'#records [data-key="{new}"]', "proven")
     assert not page.all(f'#records [data-key="{old}"] .badge.good'), "green is for what still stands"
     page.settled()
     page.js("document.querySelector('[data-facet=stale]').scrollIntoView({block: 'center'})")

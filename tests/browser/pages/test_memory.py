@@ -29,30 +29,41 @@ def fate(agent: Caller, proposal: str) -> str:
     return str(next(item["status"] for item in found if item["proposal_id"] == proposal))
 
 
-def test_recall_explains_its_scores_in_plain_words(page: Reader, agent: Caller) -> None:
+def test_recall_answers_first_and_keeps_its_scores_behind_details(page: Reader, agent: Caller) -> None:
     agent("notes_commit", title="Locks", content="Writers starve when the lock is held while files are rendered")
+    decide(agent, "Zeppelin hangars are swept daily")
+    decide(agent, "Zeppelin hangars are not swept daily")
+    agent("scan")
     page.open("memory")
     page.type("#query", "why do writers starve")
     page.submit("form.ask")
-    page.says("#intent", "Read as WHY")
     page.says("#results", "Writers starve")
-    page.says(".result [data-feature=window]", "your words, here and nearby")
-    assert page.there("document.querySelector('.result [data-feature=window] rect.plus').width.baseVal.value > 2")
+    assert not page.seen(".result .features"), "a number explains nothing to a person"
+    page.settled()
+    page.press_on(".result summary")
+    page.says(".result .features", "window")
     page.reload()
     page.says("#results", "Writers starve")
     assert page.value("#query") == "why do writers starve", "the address keeps the question"
+    page.type("#query", "are zeppelin hangars swept")
+    page.submit("form.ask")
+    page.until(
+        "[...document.querySelectorAll('.result .badge.bad')].some((e) => /^disputed with D-/.test(e.textContent))"
+    )
+    page.js("document.getElementById('query').focus()")
+    page.keys(Keys.ESCAPE)
+    page.gone(".result")
+    assert page.value("#query") == "", "an empty question has no answers"
 
 
-def test_recall_is_narrowed_by_intent_source_and_status(page: Reader, agent: Caller) -> None:
+def test_recall_is_narrowed_by_source_and_status(own_page: Reader, own_agent: Caller) -> None:
+    page, agent = own_page, own_agent
     agent("notes_commit", content="The zeppelin hangar needs paint")
     old = decide(agent, "Paint the zeppelin hangar blue")
     decide(agent, "Paint the zeppelin hangar white", supersedes=old)
-    page.open("memory/recall/zeppelin%20hangar/all")
-    page.says("#intent", "Read as WHAT")
-    # What was replaced is folded under the new one; what other tests left may be there by a link.
-    page.until("[...document.querySelectorAll('.result')].filter((e) => /zeppelin/.test(e.textContent)).length === 2")
-    page.choose("#intent-wanted", "WHY")
-    page.says("#intent", "Read as WHY (100 % sure)")
+    page.open("ws/know/recall/paint%20zeppelin%20hangar/all")
+    # What was replaced is folded under the new one.
+    page.until("[...document.querySelectorAll('.result')].filter((e) => /aint/.test(e.textContent)).length === 2")
     page.choose("#sources", "notes")
     page.until("[...document.querySelectorAll('.result')].every((item) => item.textContent.includes('note'))")
     page.choose("#sources", "blocks")
@@ -83,8 +94,8 @@ def test_facets_narrow_what_is_shown(page: Reader, agent: Caller) -> None:
 
 def test_silence_names_the_nearest_miss(page: Reader, agent: Caller) -> None:
     page.open("memory/recall/xylophone%20quartz%20vortex/all")
-    page.says("#silence", "Nothing relevant is known")
-    page.says("#silence", "No stored text shares a word")
+    page.says("#silence", "Nothing is known about this")
+    page.says("#silence", "No record shares a word")
 
 
 def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, agent: Caller) -> None:
@@ -117,20 +128,3 @@ def test_overdue_reviews_are_listed(page: Reader, agent: Caller) -> None:
     page.open("memory/blocks")
     page.type("#list-words", "puffins")
     page.says(f'#records [data-key="{late}"]', "review by 2024-05-01")
-
-
-def test_what_was_decided_last_stands_first_whenever_it_was_asked(page: Reader, agent: Caller) -> None:
-    first, _, third = [propose(agent, f"Feed the {bird} by hand") for bird in ("cormorants", "terns", "auks")]
-    agent("reject_proposal", proposal_id=third, reason="They bite")
-    page.open(f"ws/inbox/{first}")
-    page.until("document.querySelector('.matter[aria-selected=true]')?.dataset.matter === arguments[0]", first)
-    page.settled()
-    page.keys("a")
-    page.says("#notices", "Approved")
-    page.open("ws/history/log")
-    page.says("#log", "Feed the cormorants by hand")
-    decided = "[...document.querySelectorAll('#log li')].filter((e) => /approved|rejected/.test(e.textContent))"
-    page.until(f"{decided}[0]?.textContent.includes('Feed the cormorants by hand')")
-    told = page.js(f"return {decided}.slice(0, 2).map((e) => e.textContent)")
-    assert "just now" in told[0] and "Feed the auks by hand" in told[1], "by when it was decided, not when it was asked"
-    page.says('[data-group="decided"] li', "Feed the cormorants by hand")

@@ -6,16 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.pages.conftest import Reader
+from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.screenshots import SMALL
 from tests.browser.story import Story
-from tests.conftest import Caller
-
-INSIDE = """(inner, outer) => {
-  const a = inner.getBoundingClientRect(), b = outer.getBoundingClientRect();
-  return a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
-}"""
-CENTERED = "document.querySelector('#around[data-drawn]') && document.querySelector('#around .plane').style.transform"
+from tests.browser.think import start, think_many
 
 
 @pytest.fixture
@@ -37,7 +31,7 @@ def test_search_colours_and_every_place_are_in_reach(phone: Reader, story: Story
     opened(phone, "now/board")
     assert phone.js("return document.documentElement.scrollWidth") <= 390
     assert phone.js("return document.querySelector('.top').getBoundingClientRect().height") < 64, "one line"
-    for name in ("#search", "#theme", "#you", "#workspace", '[data-page="insight"]', '[data-page="settings"]'):
+    for name in ("#search", "#theme", "#you", "#workspace", '[data-page="settings"]'):
         assert phone.seen(name), name
         box = phone.js("return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()", name)
         assert min(box["width"], box["height"]) >= 36, (name, box)
@@ -47,14 +41,14 @@ def test_search_colours_and_every_place_are_in_reach(phone: Reader, story: Story
     phone.until("document.documentElement.dataset.theme !== arguments[0]", before)
     phone.press_on("#search")
     phone.find("#find-anything")
-    phone.type("#find-anything", "insight")
+    phone.type("#find-anything", "settings")
     phone.press_on("#found-0")
-    phone.until("location.hash === '#/ws/insight'")
+    phone.until("location.hash === '#/ws/settings'")
     phone.settled()
     phone.js("localStorage.removeItem('clew.theme')")
 
 
-@pytest.mark.parametrize("place", ["inbox", "know/recall", "know/lists", "know/cards/main", "settings"])
+@pytest.mark.parametrize("place", ["inbox", "know/recall", "know/lists", "know/branches/main", "settings"])
 def test_no_key_is_named_to_fingers(phone: Reader, story: Story, place: str) -> None:
     opened(phone, place)
     assert phone.js("return [...document.querySelectorAll('kbd')].filter((e) => e.checkVisibility()).length") == 0
@@ -65,7 +59,7 @@ def test_what_is_said_covers_nothing(phone: Reader, story: Story) -> None:
     opened(phone, "inbox")
     for _ in range(3):
         phone.press_on("#theme")
-    phone.until("document.querySelectorAll('.notice').length >= 2")
+    phone.until("document.querySelectorAll('#notices .notice').length === 1")
     shown = phone.js("return [...document.querySelectorAll('.notice')].filter((e) => e.checkVisibility()).length")
     assert shown == 1, "only the newest is shown"
     edges = "const box = (name) => document.querySelector(name).getBoundingClientRect();"
@@ -75,15 +69,32 @@ def test_what_is_said_covers_nothing(phone: Reader, story: Story) -> None:
     phone.js("localStorage.removeItem('clew.theme')")
 
 
-def test_a_neighbourhood_is_seen_at_once(phone: Reader, agent: Caller) -> None:
-    agent("think_card", branch="main", card={"id": "quay", "type": "decision", "title": "Build a quay"})
-    for name in ("crane", "shed", "rail"):
-        card = {"id": name, "type": "evidence", "title": f"The {name} by the water"}
-        agent("think_card", branch="main", card=card, supports=["quay"])
-    opened(phone, "know/around/quay")
-    phone.until(CENTERED)
-    outside = f"[...document.querySelectorAll('#around [data-box]')].filter((e) => !({INSIDE})(e, frame))"
-    phone.until(f"((frame) => !{outside}.length)(document.querySelector('#around'))")
-    assert len(phone.all("#around [data-box]")) == 4
-    wide = phone.js("return document.querySelector('#around [data-box]').getBoundingClientRect().width")
-    assert wide > 140, "large enough to be read"
+OVERLAPPING = """
+const boxes = [...document.querySelectorAll(".ticks span")].filter((one) => one.checkVisibility())
+  .map((one) => one.getBoundingClientRect());
+return boxes.some((box, index) => boxes.slice(index + 1).some((other) => box.left < other.right
+  && other.left < box.right));
+"""
+
+
+def test_a_long_workspace_leaves_the_bar_one_line_and_everything_can_be_made(phone: Reader, heap: Heap) -> None:
+    space = "harbour-authority/northern-islands"
+    agent = heap.agent_of(space)
+    session = start(agent, "Which knot holds in the wet?")
+    think_many(agent, session, [f"S{n}|H|| knot {n}" for n in range(1, 9)], space)
+    reader = Reader(phone.driver, heap.server.address)
+    reader.space = space.replace("/", "%2F")
+    reader.open("ws/home")
+    reader.settled()
+    assert reader.js("return document.querySelector('.top').getBoundingClientRect().height") < 64, "one line"
+    for name in ("#new", "#search", "#theme", "#you", "#workspace"):
+        assert reader.seen(name), name
+    reader.press_on("#new")
+    reader.find('#create [data-make="decision"]')
+    reader.open(f"ws/now/session/{session}")
+    reader.until_drawn(8)
+    assert reader.js("return document.querySelector('#graph').clientHeight") > 350, "the picture has the room"
+    reader.open("ws/history")
+    reader.find(".ticks")
+    assert not reader.js(OVERLAPPING)
+    reader.leave()

@@ -147,3 +147,32 @@ def test_an_unknown_session_leaves_the_list_to_choose_another(page: Reader, long
     page.until(f"({SEEN})(document.querySelector('#sessions a'))")
     page.press_on(f'#sessions a[href*="{long}"]')
     page.says("h1.title", "A long way")
+
+
+def test_the_outline_is_live_and_shows_each_branch_under_the_thought_it_leaves(page: Reader, agent: Caller) -> None:
+    session = start(agent, "Which way round the island?")
+    think_many(agent, session, [f"S{n}|H|| leg {n}" for n in range(1, 4)])
+    branch = {"sessionId": session, "branchId": "north", "nextThoughtNeeded": True}
+    agent("thought", thought="S1|H|| against the current", branchFromThought=2, **branch)
+    page.open_session(session, 4)
+    page.press_on("#turn")
+    page.says("#outline", "against the current")
+    rows = "[e.dataset.depth, e.textContent.replace(/^[0-9]+/, '').replace('hypothesis', '').trim()]"
+    assert page.each("#outline .outline > li", rows) == [
+        ["0", "leg 1"],
+        ["0", "leg 2"],
+        ["1", "Branch north"],
+        ["1", "against the current"],
+        ["0", "leg 3"],
+    ]
+    left = page.each("#outline .outline > li", "e.getBoundingClientRect().left")
+    assert left[2] == left[3] > left[1] == left[4], "a branch is indented"
+    pressed = page.js("return getComputedStyle(document.getElementById('turn')).backgroundColor")
+    think(agent, session, "S4|H|| leg 4")
+    page.says("#outline", "leg 4")
+    assert page.text("#facts").startswith("5 thoughts") and len(page.all("#outline [data-id]")) == 5
+    page.press_on("#turn")
+    page.until("document.getElementById('outline').hidden")
+    page.js("document.activeElement.blur(); document.getElementById('turn').dispatchEvent(new Event('pointerleave'))")
+    released = page.js("return getComputedStyle(document.getElementById('turn')).backgroundColor")
+    assert pressed != released, "the button shows that it is pressed"

@@ -17,7 +17,7 @@ from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_inbox import THINGS, WORK
 from tests.browser.pages.test_memory import decide, propose
 from tests.conftest import Caller
-from tests.faces.web.server import Server
+from tests.faces.web.server import Server, sign_in_link
 
 SCROLLED = "document.getElementById('main').scrollTop"
 DOWN = "document.querySelector('[data-scroll=records]')?.scrollTop"
@@ -146,22 +146,29 @@ def test_work_is_done_from_the_panel(page: Reader, agent: Caller) -> None:
     assert told.returncode == 0 and "ws" in told.stdout, "a command that is shown works anywhere"
 
 
-def test_a_name_is_asked_for_once_before_the_first_deed(page: Reader, agent: Caller) -> None:
+def test_who_is_not_signed_in_does_it_before_the_first_deed(page: Reader, agent: Caller) -> None:
     proposal = propose(agent, "Polish the brass on Mondays")
     page.open("ws/inbox")
-    page.js("localStorage.setItem('clew.name', '\"\"')")
+    page.js("localStorage.removeItem('clew-key')")
     try:
         page.open(f"ws/inbox/{proposal}")
         page.until("document.querySelector('.matter[aria-selected=true]')?.dataset.matter === arguments[0]", proposal)
+        page.until("document.querySelector('#ways [data-act=approve]')?.ariaDisabled !== 'true'")
+        page.until("document.querySelector('#ways button') && !document.querySelector('[data-fresh]')")
         page.keys("a")
-        page.find("#your-name")
-        page.keys(*"Jörg Holm", Keys.ENTER)
+        page.find("#sign-in-code")
+        page.type("#sign-in-code", "WRONG")
+        page.keys(Keys.ENTER)
+        page.says("dialog[open] [role=alert]", "clew login")
+        page.problems()  # the browser complains about the refusal
+        page.type("#sign-in-code", sign_in_link(page.address, "@jorg-holm").partition("=")[2])
+        page.keys(Keys.ENTER)
         page.says("#notices", "Approved")
         events = agent("events_list", types=["proposal_applied"], limit=100)["events"]
-        assert next(event["agent"] for event in events if event["subject"] == proposal) == "jorg-holm"
+        assert next(event["agent"] for event in events if event["subject"] == proposal) == "@jorg-holm"
         page.until("document.getElementById('you').textContent === 'JH'")
     finally:
-        page.js("localStorage.removeItem('clew.name')")
+        page.sign_in()
 
 
 def test_looking_at_health_writes_nothing(page: Reader, agent: Caller) -> None:
@@ -254,7 +261,7 @@ def test_the_page_comes_back_with_its_server_and_signs_out(driver: Any, guarded:
     page.find("#tabs a")
     page.js("location.hash = '#/ws/settings'")
     page.press_on("#sign-out")
-    page.says("h1", "asks for its token")
+    page.says("h1", "Sign in")
     page.type("#token", "marlinspike")
     page.submit("form.login")
     page.find("#tabs a")

@@ -14,15 +14,14 @@ from tests.faces.web.server import Server
 
 TOKEN = "marlinspike"
 EMPTY = {
-    "cards": " call think_card",
-    "work": " call tasks_macro_start",
-    "jobs": " call tasks_jobs_create",
-    "memory": " call recall",
-    "memory/blocks": " call remember",
-    "map": " call anchors_bootstrap",
+    "work": "No tasks yet",
+    "jobs": "Nothing is queued or running",
+    "memory": "Ask in your own words",
+    "memory/blocks": "Nothing is remembered yet",
+    "map": "No areas yet",
     "reasoning": "No session yet",
 }
-"""What an empty page teaches."""
+"""What an empty page teaches, at the addresses that places had before they moved."""
 WRITE = """
 const done = arguments[arguments.length - 1];
 const note = { title: "Written with the token", content: "as the page writes" };
@@ -41,7 +40,7 @@ def guarded(tmp_path: Path) -> Iterator[Server]:
 def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page = Reader(driver, guarded.address)
     driver.get(guarded.address)
-    page.says("h1", "asks for its token")
+    page.says("h1", "Sign in")
     assert not page.all("#tabs a"), "nothing is shown before"
     assert not page.seen("#workspace") and not page.seen("#link"), "no empty box, no word of a connection"
     with pytest.raises(HTTPError) as refused:
@@ -49,7 +48,7 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     assert refused.value.code == 401
     page.type("#token", "guess")
     page.submit("form.login")
-    page.says("#token-problem", "That is not the token")
+    page.says("#token-problem", "That code is not valid")
     page.type("#token", TOKEN)
     page.submit("form.login")
     page.find("#tabs a")
@@ -60,9 +59,9 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     for place, words in EMPTY.items():
         page.js("location.hash = '#/' + arguments[0]", place)
         page.says(".teach, .empty", words)
-    page.js("location.hash = '#/ws/now'")
+    page.js("location.hash = '#/ws/know/lists'")
     page.driver.execute_async_script(WRITE)
-    page.says("#log", "Written with the token")
+    page.says("#records", "Written with the token")
     # The server goes away now; nobody must try to reach it, nor blame the next test for what was refused here.
     driver.get("about:blank")
     page.problems()

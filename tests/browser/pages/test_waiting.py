@@ -54,7 +54,7 @@ def test_the_tab_and_the_title_say_how_much_waits(driver: Any, heap: Heap) -> No
         asks(agent, "Oil the bell")
         counted(page, 2)
         page.press_on('#asides [data-page="settings"]')
-        page.until("document.title === '(2) You and this Clew · Settings · Clew'")
+        page.until("document.title === '(2) Account and server · Settings · Clew'")
         agent("reject_proposal", proposal_id=proposal, reason="Once will do")
         counted(page, 1)
 
@@ -81,7 +81,7 @@ def allow(page: Reader, setting: str) -> None:
 def turned(page: Reader, space: str, on: bool) -> None:
     page.js("location.hash = arguments[0]", f"#/{space}/settings")
     page.press_on("#notify")
-    page.says("#notify", "Stop telling me when something waits" if on else "Tell me when something waits")
+    page.says("#notify", "Stop notifying me when something waits" if on else "Notify me when something waits")
 
 
 def looks_away(page: Reader, space: str, place: str, count: int) -> None:
@@ -103,7 +103,7 @@ def test_the_browser_tells_only_who_wants_it_and_looks_elsewhere(listener: Reade
     agent = heap.agent_of(space)
     agent("tasks_create", kind="plan", title="Keep watch")
     page.open(f"{space}/settings")
-    page.says("#notify", "Tell me when something waits")
+    page.says("#notify", "Notify me when something waits")
     assert page.js("return window.asked") == 0, "nobody is asked before they want it"
     allow(page, "denied")
     page.press_on("#notify")

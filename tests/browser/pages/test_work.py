@@ -44,8 +44,9 @@ def test_a_task_shows_its_proofs_and_copies_the_command_that_proves_it_again(
     run: dict[str, Any] = {"output_tail": "12 passed in 3 s", "files": {"keel.py": "0" * 64}, "git_dirty": False}
     receipt = seen_run(agent.clew, task, "s:0", "pytest -q", **run)["receipt"]["id"]
     page.open(f"ws/o/{task}")
-    for words in ("seen", "pytest -q", "exit 0", "just now", "covers keel.py", receipt):
+    for words in ("proven", "pytest -q", "exit 0", "just now", "covers keel.py", receipt):
         page.says("main .proofs", words)
+    page.js("document.querySelector('main .proofs details').scrollIntoView({block: 'center'})")
     page.press_on("main .proofs details summary")
     page.until("document.querySelector('main .proofs pre')?.checkVisibility()")
     page.says("main .proofs pre", "12 passed in 3 s")
@@ -187,4 +188,38 @@ def test_a_plan_is_counted_by_the_server_and_goes_on_where_its_tasks_do(page: Re
     page.says('[data-status="ACTIVE"]', "Late task 1")
     page.open(f"ws/now/board/{plan}")
     page.says('[data-status="TODO"]', "Late task 2")
-    page.says("#next h2", "1 task in work")
+    page.says("main .head .badge", "in work")
+
+
+def test_how_far_work_is_follows_from_its_steps_and_proofs(own_page: Reader, own_agent: Caller) -> None:
+    """Nobody sets a status: the board, the task and its panel read it from what was done."""
+    page, agent = own_page, own_agent
+    task = agent("start", title="Rig the mast", steps=["Step it; test: make mast", "Stay it", "Tune it", "Paint it"])[
+        "task"
+    ]
+    seen_run(agent.clew, task, "s:0", "make mast")
+    agent("close", task=task, step="s:0")
+    for path in ("s:1", "s:2"):
+        agent("close", task=task, step=path, unproven="Looks straight")
+    decision = agent("remember", kind="decision", text="The mast is of pine", why="Spruce was wet", task=task)["id"]
+    page.open("ws/now/board")
+    page.says('[data-status="ACTIVE"]', "Rig the mast")
+    page.says(f'[data-task="{task}"]', "without a plan")
+    page.open(f"ws/now/board/{task}")
+    page.says("main .head .badge", "in work")
+    page.says("#next h2", "Next: Paint it")
+    assert "macro_" not in page.text("main"), "no operation of the machine is told to a person"
+    page.says("#task-records", "The mast is of pine")
+    page.settled()
+    page.js(
+        "document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", f'#task-records a[href$="{decision}"]'
+    )
+    page.press_on(f'#task-records a[href$="{decision}"]')
+    page.says("#panel .record-title", "The mast is of pine")
+    page.js("location.hash = `#/${arguments[0]}/o/${arguments[1]}`", page.space, task)
+    page.says("#panel .record-title", "Rig the mast")
+    good = "[...document.querySelectorAll('#panel .badge')].filter((e) => e.textContent === 'proven')"
+    page.until(f"{good}.length && {good}.every((e) => e.classList.contains('good'))")
+    agent("close", task=task, step="s:3", unproven="Blue")
+    page.open("ws/now/board")
+    page.says('[data-status="DONE"]', "Rig the mast")

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.warm import can_fork, run
+
 SOURCE = Path(__file__).parents[3] / "src"
 
 
@@ -31,6 +33,8 @@ class Shell:
 
     directory: Path
     home: Path
+    anew: bool = False
+    """Start each command in a process of its own, for what is read when Clew is imported."""
 
     def environment(self, env: dict[str, str] | None = None) -> dict[str, str]:
         return {
@@ -44,6 +48,9 @@ class Shell:
         }
 
     def __call__(self, *words: str, stdin: str = "", env: dict[str, str] | None = None) -> Ran:
+        # What is meant for Python itself needs a start of Python.
+        if can_fork() and not self.anew and not any(name.startswith("PYTHON") for name in env or {}):
+            return Ran(*run(words, self.directory, self.environment(env), stdin, 180))
         done = subprocess.run(
             [sys.executable, "-m", "clew", *words],
             input=stdin,

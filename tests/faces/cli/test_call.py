@@ -71,7 +71,7 @@ def test_a_misspelt_argument_is_answered_with_a_command_that_runs(clew: Shell) -
 def test_an_unknown_operation_exits_2_and_names_the_nearest(clew: Shell) -> None:
     ran = clew("call", "branch_lst")
     assert ran.code == 2
-    assert "Did you mean branch_list?" in ran.err
+    assert "try: clew call branch_list\n" in ran.err
 
 
 def test_malformed_arguments_exit_2_and_call_nothing(clew: Shell) -> None:

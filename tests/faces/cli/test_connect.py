@@ -7,11 +7,13 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+import clew as clew_package
 from tests.faces.cli.conftest import Shell, Writer
 from tests.faces.connect import homes
 
@@ -163,6 +165,109 @@ def test_a_client_that_takes_no_address_is_left_out_and_named(clew: Shell, perso
     assert "Claude Desktop" in ran.err and "Zed" in ran.err
     assert homes.server_of(person, "gemini")["headers"] == {"Authorization": "Bearer ${CLEW_TOKEN}"}
     assert b"very-secret" not in b"".join(data or b"" for data in homes.tree(person).values())
+
+
+def trusted(file: Path) -> str:
+    """What Codex 0.169.0 writes into its configuration when its user trusts every hook of a file."""
+    events = json.loads(file.read_text())["hooks"]
+    names = [re.sub("(?<!^)([A-Z])", r"_\1", event).lower() for event in events]
+    return "".join(f'\n[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "sha256:0"\n' for name in names)
+
+
+def checks_of(clew: Shell) -> dict[str, dict[str, str]]:
+    return {item["check"]: item for item in clew("doctor", "--json").json["findings"]}
+
+
+def test_hooks_that_codex_has_not_been_told_to_trust_are_named(clew: Shell, person: Path) -> None:
+    hooks, config = person / ".codex" / "hooks.json", person / ".codex" / "config.toml"
+    said = clew("connect", "codex", "--yes").out
+    assert "7 of 7 hooks" in said and "Trust all" in said
+    found = checks_of(clew)
+    assert found["codex"]["state"] == "ok" and "Trust all" in found["codex hooks"]["mend"]
+    config.write_text(config.read_text() + trusted(hooks))
+    assert "trust" not in clew("connect", "codex", "--yes").out
+    assert "codex hooks" not in checks_of(clew)
+
+
+SWITCHED_OFF = [
+    ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled is false"),
+    ("gemini", ".gemini/settings.json", '{"hooksConfig": {"disabled": ["clew-memory-prompt"]}}', "clew-memory-prompt"),
+    ("claude", ".claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks is set"),
+    ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks is false"),
+]
+
+
+@pytest.mark.parametrize(("client", "file", "text", "detail"), SWITCHED_OFF)
+def test_hooks_that_a_client_does_not_run_are_named(
+    clew: Shell, person: Path, write: Writer, client: str, file: str, text: str, detail: str
+) -> None:
+    write(person / file, text)
+    assert clew("connect", client, "--yes").code == 0
+    found = checks_of(clew)[f"{client} hooks"]
+    assert detail in found["detail"] and found["state"] == "note"
+
+
+def test_a_file_that_gemini_itself_refuses_is_left_alone_and_named(clew: Shell, person: Path, write: Writer) -> None:
+    text = '{\n  "mcpServers": {},\n}\n'
+    write(person / ".gemini" / "settings.json", text)
+    ran = clew("connect", "gemini", "--yes")
+    assert ran.code == 1 and "a comma before }, which this client refuses" in ran.err
+    assert (person / ".gemini" / "settings.json").read_text() == text
+    found = checks_of(clew)["gemini"]
+    assert found["state"] == "note" and "a comma before }" in found["detail"]
+
+
+def test_clients_that_ask_before_each_call_are_named_until_they_let_it_through(clew: Shell, person: Path) -> None:
+    command = "`clew connect claude --allow`"
+    assert command in clew("connect", "claude", "cursor", "--yes").out
+    said = clew("connect", "claude", "--allow", "--yes").out
+    assert command not in said and '"mcp__clew"' in said
+    assert command not in clew("connect", "claude", "--yes").out
+    assert clew("connect", "--remove", "--yes").code == 0
+    assert homes.tree(person) == {}
+
+
+PLUGINS = [
+    ("claude", ".claude/settings.json", '{"enabledPlugins": {"clew-memory@clew": true}}'),
+    ("copilot", ".copilot/settings.json", '{"enabledPlugins": {"clew-memory@clew": true}}'),
+    ("codex", ".codex/config.toml", '[plugins."clew-memory@clew"]\nenabled = true\n'),
+]
+
+
+@pytest.mark.parametrize(("client", "file", "text"), PLUGINS)
+def test_clew_as_a_plugin_is_known_and_one_way_is_enough(
+    clew: Shell, person: Path, write: Writer, client: str, file: str, text: str
+) -> None:
+    write(person / file, text)
+    found = checks_of(clew)[client]
+    assert found["state"] == "ok" and "as a plugin" in found["detail"]
+    assert clew("connect", client, "--yes").code == 0
+    found = checks_of(clew)[client]
+    assert found["state"] == "note" and "knows Clew twice" in found["detail"]
+
+
+def test_an_address_where_nobody_answers_is_named_with_the_way_to_another(clew: Shell, person: Path) -> None:
+    said = clew("connect", "claude", "--http", "--yes", env={"CLEW_PORT": "1"}).out
+    assert "no Clew answers at http://127.0.0.1:1/mcp" in said and "CLEW_PORT=" in said
+    assert "127.0.0.1:1/mcp" in (person / ".claude.json").read_text()
+
+
+def test_why_hooks_are_not_written_is_said_by_its_cause(clew: Shell, person: Path, tmp_path: Path) -> None:
+    assert "hooks are not written" not in clew("connect", "claude", "--no-hooks", "--dry-run").out
+    cached = tmp_path / "archive-v0" / "bin"  # as uvx keeps what it runs
+    cached.mkdir(parents=True)
+    (cached / "python").symlink_to(sys.executable)
+    for name in ("clew", "clew-hook"):
+        (cached / name).touch()
+    packages = os.pathsep.join([str(Path(clew_package.__file__).parents[1]), sysconfig.get_path("purelib")])
+    said = subprocess.run(
+        [str(cached / "python"), "-m", "clew", "connect", "claude", "--dry-run"],
+        env={**clew.environment(), "PYTHONPATH": packages},
+        cwd=clew.directory,
+        capture_output=True,
+        text=True,
+    )
+    assert "hooks are not written: this Clew runs from the cache of uvx" in said.stdout, said.stderr
 
 
 def test_doctor_tells_what_became_of_it(clew: Shell, person: Path) -> None:

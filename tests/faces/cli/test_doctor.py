@@ -216,6 +216,18 @@ def test_no_model_is_a_choice_and_no_problem(clew: Shell) -> None:
     assert ran.code == 0
 
 
+def test_vectors_have_a_line_that_says_how_many_are_missing_and_how_to_make_them(clew: Shell) -> None:
+    assert clew("call", "notes_commit", "content=a").code == 0
+    found = finding(clew("doctor", "--json"), "vectors")
+    assert found["state"] == "note"
+    assert found["detail"] == "0 stored, 1 missing, compared by this process"
+    assert "clew call reindex include_vectors=true" in found["mend"]
+    assert clew("call", "reindex", "include_vectors=true").code == 0
+    assert finding(clew("doctor", "--json"), "vectors")["state"] == "ok"
+    off = clew("doctor", "--json", env={"CLEW_EMBEDDING_MODEL": "none"})
+    assert "no embedding model" in finding(off, "vectors")["detail"]
+
+
 def test_a_foreign_listener_in_a_directory_called_clew_is_not_clew(clew: Shell) -> None:
     place = clew.directory / "clew"
     place.mkdir()
@@ -255,7 +267,7 @@ def test_a_store_on_a_network_is_noted(tmp_path: Path, monkeypatch: pytest.Monke
     clew.close()
     assert found.state == "note"
     assert "(nfs)" in found.detail
-    assert "CLEW_HOME" in (found.mend or "")
+    assert "CLEW_HOME" in (found.fix or "")
 
 
 def test_files_and_store_that_say_different_things_are_a_problem_that_scan_mends(clew: Shell, write: Writer) -> None:
@@ -265,9 +277,26 @@ def test_files_and_store_that_say_different_things_are_a_problem_that_scan_mends
     healthy = clew("--workspace", "ws", "doctor", "--json")
     assert finding(healthy, "files")["state"] == "ok", healthy.out
     with sqlite3.connect(clew.home / "clew.db") as database:
-        database.execute("UPDATE block_file SET bytes = bytes + 7")
+        database.execute("UPDATE place SET at_line = at_line + 7")
     damaged = clew("--workspace", "ws", "doctor", "--json")
     assert "DECISIONS.md" in finding(damaged, "files")["detail"]
     assert damaged.code == 3
     clew("--workspace", "ws", "call", "scan")
+    assert finding(clew("--workspace", "ws", "doctor", "--json"), "files")["state"] == "ok"
+
+
+def test_a_memory_file_that_a_power_cut_damaged_is_repaired_and_named(clew: Shell, write: Writer) -> None:
+    memory = clew.home / "workspaces" / "ws" / "memory"
+    clew("--workspace", "ws", "call", "notes_commit", "content=here")
+    decisions = memory / "decisions" / "DECISIONS.md"
+    write(decisions, "[D-20270101-001]\nStatement: Use SQLite\nStatus: active\n")
+    clew("--workspace", "ws", "call", "scan")
+    whole = decisions.read_bytes()
+    decisions.write_bytes(b"\x00" * len(whole))
+    found = finding(clew("--workspace", "ws", "doctor", "--json"), "files")
+    assert found["state"] == "note" and "DECISIONS.md" in found["detail"]
+    assert decisions.read_bytes() == whole
+    found = finding(clew("--workspace", "ws", "doctor", "--json"), "files")
+    assert found["state"] == "note", "until a person removes the copy"
+    (memory / found["detail"].rpartition(": ")[2]).unlink()
     assert finding(clew("--workspace", "ws", "doctor", "--json"), "files")["state"] == "ok"

@@ -10,8 +10,8 @@ import sys
 from tests.faces.cli.conftest import Shell
 
 
-def answered(clew: Shell, *words: str) -> int:
-    """Run a command whose input is a terminal, at which somebody types y."""
+def answered(clew: Shell, *words: str, answer: str = "y\n") -> int:
+    """Run a command whose input is a terminal, at which somebody types an answer."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "clew", *words],
@@ -21,7 +21,7 @@ def answered(clew: Shell, *words: str) -> int:
         cwd=clew.directory,
         env=clew.environment(),
     )
-    os.write(ours, b"y\n")
+    os.write(ours, answer.encode())
     code = process.wait(120)
     os.close(ours)
     os.close(theirs)

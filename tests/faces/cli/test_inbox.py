@@ -61,3 +61,34 @@ def test_what_a_person_rejects_stays_rejected_with_the_reason(clew: Shell) -> No
     assert f"clew approve {fact}" in clew("inbox").out
     assert answered(clew, "approve", fact) == 0
     assert status(clew, fact) == "accepted"
+
+
+def test_a_dispute_is_decided_with_both_sides_shown(clew: Shell) -> None:
+    old = rule(clew, "Ring the bell every hour in fog")
+    text = "Do not ring the bell every hour in fog"
+    env = {"CLEW_AGENT_ID": "codex"}
+    new = clew("remember", "-k", "rule", text, "--why", "the harbour sleeps", "--json", env=env).json["result"]
+    assert new["state"] == "proposed"
+    assert f"clew decide {new['proposal']} replace" in clew("inbox").out
+    refused = clew("approve", new["id"])
+    assert refused.code != 0 and f"clew decide {new['id']}" in refused.err
+    unasked = clew("decide", new["id"], "replace", stdin="y\n")
+    assert unasked.code != 0 and "person at a terminal" in unasked.err
+    assert "Ring the bell every hour" in unasked.out and "the harbour sleeps" in unasked.out
+    assert answered(clew, "decide", new["id"], "replace") == 0
+    assert (status(clew, new["id"]), status(clew, old)) == ("active", "superseded")
+
+
+def test_a_disputed_proposal_may_be_rejected(clew: Shell) -> None:
+    old = rule(clew, "Ring the bell every hour in fog")
+    new = clew("remember", "-k", "rule", "Do not ring the bell every hour in fog", "--json").json["result"]
+    assert answered(clew, "reject", new["proposal"], "--reason", "the fog is thick") == 0
+    assert (status(clew, new["id"]), status(clew, old)) == ("rejected", "active")
+
+
+def test_the_digest_is_printed_in_sentences(clew: Shell) -> None:
+    rule(clew, "Ring the bell every hour in fog")
+    assert "set the rule Ring the bell every hour in fog" in clew("digest", "--since", "today").out
+    assert "- set the rule *Ring the bell" in clew("digest", "--since", "1 hour", "--markdown").out
+    refused = clew("digest", "--since", "the other day")
+    assert refused.code != 0 and "since" in refused.err

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -35,6 +36,27 @@ def states(clew: Shell) -> dict[str, str]:
 def receipt(clew: Shell, id: str = "RCPT-001") -> dict[str, object]:
     found: dict[str, object] = clew("call", "open", f"id={id}", "--json").json["result"]["receipt"]
     return found
+
+
+@pytest.fixture
+def without_writing(clew: Shell, project: Path) -> Iterator[None]:
+    """The data directory as a sandbox shows it: all of it can be read, and nothing written."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    home = str(clew.home)
+    done = subprocess.run(["mount", "--bind", home, home], capture_output=True)
+    if done.returncode:
+        pytest.skip(f"this machine does not let us mount: {done.stderr.decode()}")
+    subprocess.run(["mount", "-o", "remount,ro,bind", home], check=True)
+    yield
+    subprocess.run(["umount", "-l", home], check=True)
+
+
+@pytest.mark.usefixtures("without_writing")
+def test_where_the_store_cannot_be_written_the_command_runs_and_the_hook_is_named(clew: Shell) -> None:
+    ran = clew("prove", "--", "sh", "-c", "echo ran; exit 0")
+    assert (ran.code, ran.out) == (0, "ran\n") and "clew prove: not recorded here" in ran.err
+    assert clew("prove", "--", "sh", "-c", "exit 7").code == 7
 
 
 def survivors(mark: str) -> list[psutil.Process]:
@@ -90,6 +112,40 @@ def test_every_command_that_a_step_rests_on_is_run_again(clew: Shell, project: P
     again = clew("prove", "--again", "--stale")
     assert again.code == 0 and again.err.count(" seen: ") == 2
     assert states(clew) == {"s:0": "proven"}
+
+
+def test_stale_proofs_of_all_tasks_are_run_again(clew: Shell, project: Path) -> None:
+    prove = ("prove", "--covers", "a.py", "--", "test", "-f", "a.py")
+    assert clew(*prove).code == 0
+    steps = '[{"title": "Other", "success_criteria": ["ok"]}]'
+    assert clew("call", "tasks_macro_start", "task_title=Two", f"steps:={steps}").code == 0
+    assert clew(*prove).code == 0
+    (project / "a.py").write_text("x = 3\n")
+    again = clew("prove", "--again", "--stale")
+    assert again.code == 0
+    assert "TASK-001 s:0 is proven" in again.err and "TASK-002 s:0 is proven" in again.err
+    assert clew("prove", "--again", "--stale").err == "Nothing to run again.\n"
+
+
+@pytest.mark.parametrize("covers", [["--covers", "*.py"], []])
+def test_a_file_that_changes_while_the_command_runs_is_not_proven_by_it(
+    clew: Shell, project: Path, covers: list[str]
+) -> None:
+    """As when another agent saves it meanwhile: what the command read is not what is there now."""
+    ran = clew("prove", *covers, "--", sys.executable, "-c", "open('a.py').read(); open('a.py', 'w').write('x = 9')")
+    assert ran.code == 0
+    assert states(clew)["s:0"] == "stale"
+    again = clew("prove", *covers, "--", sys.executable, "-c", "open('a.py').read(); open('a.py', 'w').write('x = 9')")
+    assert (again.code, states(clew)["s:0"]) == (0, "proven"), "nothing was changed this time"
+
+
+def test_a_file_that_changes_while_a_command_runs_again_is_not_proven_by_it(clew: Shell, project: Path) -> None:
+    command = "import os; open('a.py').read(); os.path.exists('now') and open('a.py', 'a').write('#')"
+    clew("prove", "--covers", "*.py", "--", sys.executable, "-c", command)
+    (project / "b.py").write_text("y = 2")
+    (project / "now").touch()
+    assert clew("prove", "--again", "--stale").code == 0
+    assert states(clew)["s:0"] == "stale"
 
 
 def test_a_run_again_that_fails_disputes_the_receipt(clew: Shell, project: Path) -> None:

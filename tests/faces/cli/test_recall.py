@@ -29,7 +29,7 @@ def test_a_hit_says_of_whom_and_when_it_is(clew: Shell) -> None:
     env = {"CLEW_WORKSPACE": "ws", "CLEW_EMBEDDING_MODEL": "none"}
     clew("remember", "-k", "decision", "The file named last wins", env={**env, "CLEW_AGENT_ID": "codex"})
     first = clew("recall", "which", "file", "wins", env=env).out.splitlines()[0]
-    assert re.match(r" 1\. D-1  decision · active · \d{4}-\d\d-\d\d \(today\) · codex · score ", first), first
+    assert re.match(r" 1\. D-1  decision · in force · \d{4}-\d\d-\d\d \(today\) · codex · score ", first), first
 
 
 def test_a_pipe_gets_plain_lines_and_explain_shows_the_parts(notes: Shell) -> None:

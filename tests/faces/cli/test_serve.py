@@ -14,7 +14,7 @@ import pytest
 
 from clew.faces.cli.main import Exit
 from clew.faces.cli.root import load_command
-from clew.shim.options import SWITCHES, VALUES, Plain, parse_plainly, without_idle
+from clew.shim.options import SWITCHES, VALUES, Plain, parse_plainly, with_values, without_idle
 from tests.faces.cli.conftest import Shell
 
 HELLO = {
@@ -127,6 +127,14 @@ def test_options_of_branchmind_for_processes_of_its_own_are_taken_out_and_named(
     assert kept == ["--toolset", "daily", "--workspace", "acme/api"]
     assert idle == ["--shared", "--viewer-port", "--socket"]
     assert without_idle(["--viewer-port"]) == ([], ["--viewer-port"])
+
+
+def test_branchminds_switch_locks_the_workspace() -> None:
+    assert with_values(["--workspace", "a", "--workspace-lock"]) == ["--workspace", "a", "--workspace-lock=true"]
+    assert with_values(["--workspace-lock", "--agent-id", "auto"])[0] == "--workspace-lock=true"
+    for spelled in (["--workspace-lock", "false"], ["--workspace-lock=false"], ["--workspace-lock", "ON"]):
+        assert with_values(spelled) == spelled
+    assert without_idle(["--no-hot-reload", "--json"]) == (["--json"], ["--no-hot-reload"])
 
 
 def test_a_server_says_which_options_have_no_effect(clew: Shell) -> None:

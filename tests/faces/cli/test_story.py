@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -34,12 +35,18 @@ def test_the_demo_tells_a_whole_week(clew: Shell, week: dict[str, object]) -> No
 
     assert asked("open", id=records["three"])["status"] == "superseded"
     assert asked("open", id=records["jitter"])["status"] == "active"
-    assert asked("list_proposals")["total"] == 1
+    assert asked("list_proposals")["total"] == 2
+    counts = asked("inbox_list")["counts"]
+    assert isinstance(counts, dict) and counts["contradiction"] == 1, "there is something to decide"
+    last = asked("events_list", limit="1")["events"]
+    assert isinstance(last, list) and 50 < (time.time() - last[0]["ts_ms"] / 1000) / 60 < 70, "it ends an hour ago"
+    thoughts = asked("session_list")["sessions"]
+    assert isinstance(thoughts, list) and max(one["thoughtCount"] for one in thoughts) > 8, "reasoning to read"
     proofs = asked("tasks_proofs", task=records["hunt"])["evidence"]
     assert isinstance(proofs, list) and any(proof.get("stale") for proof in proofs)
     assert {proof["agent"] for proof in proofs} >= {"clew-prove", "mira"}
     shown = there("--home", home, "--workspace", str(week["workspace"]), "resume").out
-    assert "REJECTED" in shown and "1 proposal" in shown and "otto" not in shown.splitlines()[0]
+    assert "REJECTED" in shown and "2 proposals" in shown and "otto" not in shown.splitlines()[0]
 
 
 def test_the_demo_spares_a_store_that_is_there(clew: Shell, week: dict[str, object]) -> None:

@@ -1,7 +1,10 @@
 """Work in the terminal: the tree, the next command, the handoff."""
 
 import json
+import os
 import shlex
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +54,7 @@ def test_canceled_work_is_shown_on_request(started: Shell) -> None:
 def test_next_prints_a_command_that_runs(started: Shell) -> None:
     started("call", "tasks_block", "task=TASK-001", "path=s:1", "blocked=false")
     for _ in range(5):
-        out = started("next").out
+        out = started("next", "TASK-001").out
         command = out.splitlines()[-1]
         if not command.startswith("clew call "):
             break
@@ -88,3 +91,24 @@ def test_unknown_work_is_refused_with_a_way_on(started: Shell) -> None:
         ran = started(command, "TASK-099")
         assert ran.code == 1
         assert "clew call" in ran.err
+
+
+def test_a_handoff_to_a_client_is_its_first_prompt(started: Shell) -> None:
+    out = started("handoff", "TASK-001", "--to", "claude-code").out
+    program, prompt = shlex.split(out)
+    assert program == "claude" and "# TASK-001: Importer: rows" in prompt and "`resume`" in prompt
+    assert shlex.split(started("handoff", "--to", "gemini").out)[:2] == ["gemini", "--prompt-interactive"]
+    refused = started("handoff", "--to", "zed")
+    assert refused.code == 2 and "codex" in refused.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs Unix")
+def test_at_a_terminal_the_client_is_started_with_it(started: Shell, tmp_path: Path) -> None:
+    from tests.identity.test_sign_in import Terminal
+
+    heard, programs = tmp_path / "heard", tmp_path / "programs"
+    programs.mkdir()
+    (programs / "codex").write_text(f'#!/bin/sh\nprintf "%s" "$1" > {heard}\n')
+    (programs / "codex").chmod(0o755)
+    Terminal(started, "handoff", "TASK-001", "--to", "codex", PATH=f"{programs}:{os.environ['PATH']}").said()
+    assert "# TASK-001: Importer: rows" in heard.read_text()

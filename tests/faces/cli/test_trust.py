@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faces.cli.conftest import Shell
+from tests.identity.test_sign_in import Terminal
 
 Writer = Callable[[Path, str], None]
 
@@ -21,7 +22,15 @@ HARMFUL = {
     "embedding_model": '"/tmp/model"',
     "observatory_cors": '"*"',
     "agent_id": '"alice"',
+    "project_guard": '"acme"',
 }
+
+
+def trusted(clew: Shell) -> None:
+    """As a person does it, at a terminal."""
+    terminal = Terminal(clew, "trust")
+    terminal.type("y\n")
+    assert "is trusted as it is now" in terminal.said()
 
 
 @pytest.mark.parametrize("name", HARMFUL)
@@ -34,11 +43,11 @@ def test_a_project_may_not_set_what_could_harm(clew: Shell, write: Writer, name:
 
 
 def test_a_project_may_set_what_cannot_harm(clew: Shell, write: Writer) -> None:
-    harmless = 'workspace = "acme"\ntoolset = "core"\ndx = true\nlog_level = "error"\nproject_guard = "acme"\n'
+    harmless = 'workspace = "acme"\ntoolset = "core"\ndx = true\nlog_level = "error"\n'
     write(clew.directory / "clew.toml", harmless)
     rows = {row["name"]: row for row in clew("doctor", "--json").json["settings"]}
     assert rows["workspace"] == {"name": "workspace", "value": "acme", "origin": "clew.toml"}
-    assert {rows[name]["origin"] for name in ("toolset", "dx", "log_level", "project_guard")} == {"clew.toml"}
+    assert {rows[name]["origin"] for name in ("toolset", "dx", "log_level")} == {"clew.toml"}
 
 
 def test_the_rest_comes_from_the_file_in_the_data_directory(clew: Shell, write: Writer) -> None:
@@ -51,7 +60,9 @@ def test_the_rest_comes_from_the_file_in_the_data_directory(clew: Shell, write: 
 
 def test_a_trusted_file_is_believed_until_it_changes(clew: Shell, write: Writer) -> None:
     write(clew.directory / "clew.toml", 'agent_id = "ada"\n')
-    assert clew("trust", "--json").json["trusted"] is True
+    assert "a person at a terminal" in clew("trust", stdin="y\n").err, "an agent does not trust it for you"
+    assert clew("status").code != 0
+    trusted(clew)
     rows = {row["name"]: row for row in clew("doctor", "--json").json["settings"]}
     assert rows["agent_id"]["value"] == "ada"
     write(clew.directory / "clew.toml", 'agent_id = "mallory"\n')
@@ -60,7 +71,7 @@ def test_a_trusted_file_is_believed_until_it_changes(clew: Shell, write: Writer)
 
 def test_trust_can_be_taken_back(clew: Shell, write: Writer) -> None:
     write(clew.directory / "clew.toml", 'agent_id = "ada"\n')
-    clew("trust")
+    trusted(clew)
     assert clew("status").code == 0
     assert clew("trust", "--remove", "--json").json["trusted"] is False
     assert clew("status").code != 0
@@ -75,7 +86,7 @@ def test_a_runner_executes_nothing_that_a_project_named(clew: Shell, write: Writ
     """Even a trusted project cannot bring along what a runner executes."""
     write(clew.directory / "clew.toml", 'home = "cache"\n')
     write(clew.directory / "cache" / "runner.toml", '[executors.x]\ntype = "command"\ncommand = ["touch", "ran"]\n')
-    clew("trust")
+    trusted(clew)
     environment = {"CLEW_HOME": "", "HOME": str(clew.home.parent)}
     (clew.home.parent / ".clew").mkdir(exist_ok=True)
     (clew.home / "trusted.json").replace(clew.home.parent / ".clew" / "trusted.json")

@@ -72,6 +72,23 @@ extensions:
     name: developer
 GOOSE_MODE: auto
 """,
+    ".qwen/settings.json": '{\n  // mine\n  "model": {"name": "qwen3-coder"}\n}\n',
+    ".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {"x": {"command": "x", "disabled": true}}}\n',
+    ".continue/config.yaml": """name: mine
+version: 1.0.0
+schema: v1
+models: [] # none
+mcpServers:
+  # the browser
+  - name: browser
+    command: npx
+    args: ["-y", "browser"]
+
+rules:
+  - Be brief
+""",
+    ".config/amp/settings.json": '{\n  "amp.mcpServers": {},\n  "amp.url": "https://x.example" // mine\n}\n',
+    ".augment/settings.json": "",
 }
 FOLDERS = (".cursor/skills",)
 
@@ -122,6 +139,12 @@ def _stdio(entry: dict[str, Any]) -> bool:
     return isinstance(entry["command"], str) and entry["args"][-1] == "serve"
 
 
+def _listed(text: str) -> Any:
+    """Continue's servers by their names, which are a list in its file."""
+    found = yaml.safe_load(text)
+    return {**found, "mcpServers": {entry["name"]: entry for entry in found["mcpServers"] or ()}}
+
+
 RULES = {
     "claude": Rule(".claude.json", strict, "mcpServers", lambda entry: entry["type"] == "stdio" and _stdio(entry)),
     "claude-desktop": Rule(".config/Claude/claude_desktop_config.json", strict, "mcpServers", _stdio),
@@ -158,6 +181,11 @@ RULES = {
             and entry["args"][-1] == "serve"
         ),
     ),
+    "qwen": Rule(".qwen/settings.json", lenient, "mcpServers", _stdio),
+    "cline": Rule(".cline/data/settings/cline_mcp_settings.json", strict, "mcpServers", _stdio),
+    "continue": Rule(".continue/config.yaml", _listed, "mcpServers", _stdio),
+    "amp": Rule(".config/amp/settings.json", lenient, "amp.mcpServers", _stdio),
+    "auggie": Rule(".augment/settings.json", lenient, "mcpServers", _stdio),
 }
 
 

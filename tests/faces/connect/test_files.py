@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,12 @@ def test_every_client_is_found_by_what_it_leaves_behind(home: Path, tmp_path: Pa
 def test_a_client_reads_its_entry_by_its_own_rules(home: Path, client: str) -> None:
     write(home, [CLIENTS[client]])
     assert homes.RULES[client].check(homes.server_of(home, client))
+
+
+def test_clients_that_hide_tools_are_asked_to_show_them_at_once(home: Path) -> None:
+    write(home, [CLIENTS["claude"], CLIENTS["codex"]])
+    assert homes.server_of(home, "claude")["alwaysLoad"] is True
+    assert homes.server_of(home, "codex")["required"] is True
 
 
 def test_all_of_it_comes_and_goes_to_the_byte(home: Path) -> None:
@@ -125,8 +132,18 @@ def test_without_a_record_the_pieces_are_found_by_what_they_are(home: Path) -> N
     take(home)
     left = homes.tree(home)
     assert not [name for name, data in left.items() if data and b"clew" in data.lower()]
-    assert homes.lenient((left[".config/zed/settings.json"] or b"").decode())["context_servers"] == {}
+    assert "context_servers" not in homes.lenient((left[".config/zed/settings.json"] or b"").decode())
     assert not [name for name in left if name.endswith("SKILL.md")]
+
+
+def test_without_a_record_nothing_empty_stays(tmp_path: Path) -> None:
+    """The data directory was deleted before Clew was taken out of the clients."""
+    write(tmp_path)
+    shutil.rmtree(tmp_path / ".clew")
+    take(tmp_path)
+    left = homes.tree(tmp_path)
+    assert [name for name, data in left.items() if data is not None] == [".gemini/settings.json"]
+    assert not [name for name in left if Path(name).name in ("clew", "clew-memory", "skills", "commands", "plugins")]
 
 
 def test_an_older_entry_is_adopted_wherever_it_leads(home: Path) -> None:
@@ -143,6 +160,7 @@ def test_an_older_entry_is_adopted_wherever_it_leads(home: Path) -> None:
         "command": "/opt/clew/bin/clew",
         "args": ["serve"],
         "startup_timeout_sec": 30,
+        "required": True,
     }
     assert "# old" in (home / ".codex/config.toml").read_text()
     take(home)
@@ -252,6 +270,18 @@ def test_links_and_rights_stay(home: Path) -> None:
     assert stat.S_IMODE(copies[0].stat().st_mode) == 0o600
 
 
+def test_a_link_that_leads_to_itself_is_named_and_left_alone(home: Path) -> None:
+    file = home / ".codex/config.toml"
+    file.unlink()
+    file.symlink_to(file)
+    journal = Journal.open(home / ".clew")
+    changes = connection([CLIENTS["codex"]], plan_of(home), journal)
+    refused = {change.file.name: change.refusal for change in changes if change.refusal}
+    assert refused == {"config.toml": "it is a link that leads to itself"}
+    apply(changes, journal)
+    assert file.is_symlink()
+
+
 def test_a_file_that_changed_meanwhile_is_left_alone(home: Path) -> None:
     journal = Journal.open(home / ".clew")
     changes = connection([CLIENTS["claude-desktop"]], plan_of(home), journal)
@@ -303,6 +333,13 @@ def test_hooks_stand_beside_those_of_others(home: Path) -> None:
     assert {entry.name for entry in entries_of("cursor")} == set(cursor["hooks"])
 
 
+def test_what_a_client_ran_is_kept_before_its_next_call(home: Path) -> None:
+    """A hook in the background would come after a `close` that asks for the run."""
+    write(home, [CLIENTS["claude"]])
+    groups = plain(home / ".claude/settings.json")["hooks"]["PostToolUse"]
+    assert groups and not any(hook.get("async") for group in groups for hook in group["hooks"])
+
+
 def test_older_hooks_are_brought_up_to_date_in_their_place(home: Path) -> None:
     old = {"hooks": [{"type": "command", "command": "/old/clew-hook stop --client claude", "timeout": 99}]}
     mixed = {"hooks": [{"type": "command", "command": "mine"}, {"type": "command", "command": "clew-hook gone"}]}
@@ -344,6 +381,25 @@ def test_a_user_who_turned_hooks_off_is_believed(home: Path) -> None:
     (home / ".gemini/settings.json").write_text('{"hooksConfig": {"enabled": false}}')
     write(home, [CLIENTS["gemini"]])
     assert plain(home / ".gemini/settings.json")["hooksConfig"] == {"enabled": False}
+
+
+def test_calls_are_let_through_where_a_client_asks_for_each(home: Path) -> None:
+    before = homes.tree(home)
+    allowing = replace(plan_of(home), allow=True)
+    write(home, plan=allowing)
+    assert plain(home / ".claude/settings.json")["permissions"]["allow"] == ["Bash(git *)", "mcp__clew"]
+    assert homes.server_of(home, "gemini")["trust"] is homes.server_of(home, "qwen")["trust"] is True
+    assert homes.server_of(home, "codex")["default_tools_approval_mode"] == "approve"
+    assert not write(home), "what was allowed stays"
+    take(home, plan=allowing)
+    assert homes.tree(home) == before
+
+
+def test_a_rule_to_ask_that_the_user_wrote_stays(home: Path) -> None:
+    file = home / ".gemini/settings.json"
+    file.write_text('{"mcpServers": {"clew": {"command": "clew", "args": ["serve"], "trust": false}}}')
+    write(home, [CLIENTS["gemini"]], replace(plan_of(home), allow=True))
+    assert homes.server_of(home, "gemini")["trust"] is False
 
 
 def test_a_path_with_a_blank_is_quoted_for_the_shell(tmp_path: Path) -> None:

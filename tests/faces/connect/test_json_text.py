@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.faces.connect.config_formats import JSON, JSONC, Format, Hollow, value_at
+from clew.faces.connect.config_formats import COMMENTED_JSON, JSON, JSONC, Format, Hollow, value_at
 from clew.faces.connect.jsonc import Path, Unreadable, tokens
 
 ENTRY = {"command": "/opt/clew/bin/clew", "args": ["serve"], "env": {"CLEW_HOME": "/srv/ü"}}
@@ -137,6 +137,12 @@ def test_a_client_that_reads_strictly_gets_no_comments(text: str) -> None:
     assert JSONC.read(text) is not None
     with pytest.raises(Unreadable, match="line 1"):
         JSON.read(text)
+
+
+def test_a_client_that_takes_comments_may_still_refuse_a_trailing_comma() -> None:
+    assert COMMENTED_JSON.read('// mine\n{"a": 1}') == {"a": 1}
+    with pytest.raises(Unreadable, match="line 1: a comma before }"):
+        COMMENTED_JSON.put('{"a": 1,}', ("b",), 2)
 
 
 @settings(max_examples=100, deadline=None)

@@ -35,7 +35,7 @@ def filled(place: Path) -> str:
     rule = str(call("remember", text="A shared branch is never rewritten", kind="rule", guard=guard)["id"])
     task = str(call("start", title="Parse env files", steps=["parser; test: pytest -q"])["task"])
     Caller(clew)("tasks_focus_set", task=task)
-    shell = Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True)
+    shell = Connection(toolset="full", client="clew-cli", durable=False, local=True, person="@ines")
     assert clew.dispatcher.call("guard_approve", {"id": rule}, shell).ok
     clew.close()
     return task

@@ -38,6 +38,7 @@ class StubClient:
     """One session of one client in one project."""
 
     name = ""
+    launcher = LAUNCHER
 
     def __init__(self, home: Path, project: Path, session: str, seconds: str | None = "20", **env: str) -> None:
         self.project, self.session = project, session
@@ -54,7 +55,7 @@ class StubClient:
     def send(self, event: str, data: bytes) -> Heard:
         begun = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-I", "-S", str(LAUNCHER), event, "--client", self.name],
+            [sys.executable, "-I", "-S", str(self.launcher), event, "--client", self.name],
             input=data,
             capture_output=True,
             env=self.env,

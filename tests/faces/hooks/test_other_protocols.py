@@ -126,6 +126,22 @@ def test_opencode_plays_a_whole_session(served: tuple[Path, str], tmp_path: Path
     assert (receipt["source"], receipt["grade"]) == ("hook", "seen")
 
 
+def test_opencode_is_told_where_the_work_stands_when_the_prompt_comes_first(
+    served: tuple[Path, str], tmp_path: Path, launcher: str
+) -> None:
+    """As opencode really calls: the prompt, the title generator, and only then the agent."""
+    place, task = served
+    transform = "experimental.chat.system.transform"
+    with Opencode(place / "project", tmp_path, place / "home", launcher) as client:
+        client.call("chat.message", {"sessionID": "oc2"}, {"parts": [{"type": "text", "text": "Go on"}]})
+        titles = "You are a title generator. You output ONLY a thread title."
+        titled = client.call(transform, {"sessionID": "oc2"}, {"system": [titles]})
+        assert titled["output"]["system"] == [titles]
+        begun = client.call(transform, {"sessionID": "oc2"}, {"system": ["You code."]})
+        assert 'about="where the work stands"' in begun["output"]["system"][0]
+        assert begun["output"]["system"][0].count(task) >= 1
+
+
 def test_opencode_works_where_the_hook_cannot(served: tuple[Path, str], tmp_path: Path) -> None:
     place, _ = served
     with Opencode(place / "project", tmp_path, place / "home", str(tmp_path / "gone")) as client:

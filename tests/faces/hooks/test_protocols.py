@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,13 +17,14 @@ import pytest
 from clew.faces.hooks import launcher
 from clew.faces.hooks.client_events import CLIENTS as NAMES
 from clew.faces.hooks.client_events import ENTRIES, EVENTS, entries_of, reply_of
-from clew.faces.hooks.payload import arguments_of, directory_of
-from clew.moments.event import Event
+from clew.faces.hooks.payload import arguments_of
+from clew.faces.hooks.where import directory_of
+from clew.hook_events.event import Event
 from clew.shim.place import PROTOCOL, package_stamp
 from tests.conftest import Caller
 from tests.faces.hooks.conftest import filled, project
 from tests.faces.hooks.stub import CLIENTS, LAUNCHER, ClaudeCode, Codex, Cursor, StubClient
-from tests.faces.resident.shims import ending, resident, residents
+from tests.faces.resident.shims import Shim, ending, resident, residents
 from tests.waiting import until
 
 FAILURE = "E       KeyError: 'timeout'\nFAILED tests/test_parser.py::test_load - KeyError: 'timeout'\n1 failed"
@@ -35,9 +37,7 @@ def test_a_whole_session_of_each_client(kind: type[Any], served: tuple[Path, str
     start = client.fire("session-start", source="startup")
     assert task in start.context and len(start.context.encode()) <= 1800
     assert client.fire("session-start", source="startup").context == "", "installed twice"
-    asked = client.fire("prompt", prompt="Why does the retry queue use exponential backoff?")
-    said = asked.context or client.runs("ls", "parser.py").context
-    assert "exponential backoff with jitter" in said
+    assert "exponential backoff with jitter" in start.context
     assert client.fire("prompt", prompt="Why does the retry queue use exponential backoff?").context == ""
     refused = client.wants("cd api && git push origin --force")
     assert refused.decision == ("ask" if kind is ClaudeCode else "deny")
@@ -67,6 +67,23 @@ def test_what_a_client_ran_is_seen_and_known_in_the_next_session(served: tuple[P
         "pytest -q", error=FAILURE.replace("timeout", "quota")
     )
     assert "editing parser.py" in told.context
+
+
+def test_a_hook_of_another_installation_is_answered_while_a_session_is_open(tmp_path: Path) -> None:
+    """A plugin's server comes from `uvx` and its hook from pipx: the two are the same program in two places."""
+    task = filled(tmp_path)
+    shutil.copytree(LAUNCHER.parents[2], tmp_path / "copy" / "clew")
+    other = tmp_path / "copy" / "clew" / "faces" / "hooks" / "launcher.py"
+    home, work = tmp_path / "home", tmp_path / "project"
+    with ending(home), Shim(home, cwd=work, CLEW_WORKSPACE="") as first, Shim(home, cwd=work) as second:
+        first.open()
+        second.open()
+        served = resident(home)
+        client = ClaudeCode(home, work, "another")
+        client.launcher = other
+        assert task in client.fire("session-start", source="startup").context
+        assert client.wants("git push --force").decision == "ask"
+        assert resident(home) == served
 
 
 def test_sub_agents_and_stops_that_go_on_are_left_alone(served: tuple[Path, str]) -> None:
@@ -122,10 +139,12 @@ ALL: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def silent(client: StubClient) -> None:
+def silent(client: StubClient, guarded: str = "") -> None:
+    """Nothing is said at any event; `guarded` is what is decided where guards would have had a say."""
     for event, payload in ALL:
         heard = client.fire(event, **payload)
-        assert (heard.context, heard.decision, heard.notice, heard.code) == ("", "", "", 0), event
+        decision = guarded if event == "pre-tool" else ""
+        assert (heard.context, heard.decision, heard.notice, heard.code) == ("", decision, "", 0), event
 
 
 def test_without_an_installation_nothing_happens_and_nothing_is_made(tmp_path: Path) -> None:
@@ -136,7 +155,10 @@ def test_without_an_installation_nothing_happens_and_nothing_is_made(tmp_path: P
 
 def test_what_an_absent_server_missed_is_taken_over_by_the_next_command(tmp_path: Path) -> None:
     task = filled(tmp_path)
-    client = ClaudeCode(tmp_path / "home", tmp_path / "project", "absent", CLEW_RESIDENT="off")
+    client = ClaudeCode(tmp_path / "home", tmp_path / "project", "absent")
+    # Open to others, so no server is started there and none is trusted.
+    (tmp_path / "home" / "resident").mkdir(mode=0o777)
+    (tmp_path / "home" / "resident").chmod(0o777)
     with ending(tmp_path / "home"):
         assert (
             client.runs("pytest -q && echo token=abc123DEF456", error=f"<private>hidden</private>{FAILURE}").context
@@ -166,7 +188,6 @@ def test_a_killed_server_is_missed_by_nobody_and_comes_back(tmp_path: Path) -> N
         until(lambda: client.fire("session-start", source="startup").context)
         os.kill(resident(tmp_path / "home"), 9)
         until(lambda: not residents(tmp_path / "home"))
-        (tmp_path / "home" / "spool" / "starting").unlink(missing_ok=True)
         assert client.runs("pytest -q", error=FAILURE).code == 0
         later = ClaudeCode(tmp_path / "home", tmp_path / "project", "after")
         until(lambda: task in later.fire("session-start", source="startup").context)
@@ -184,7 +205,7 @@ def test_a_server_that_never_answers_is_left_in_time(tmp_path: Path) -> None:
         told = {"protocol": PROTOCOL, "pid": os.getpid(), "stamp": package_stamp(), "secret": "x", "socket": path}
         (folder / "address.json").write_text(json.dumps(told))
         try:
-            silent(ClaudeCode(tmp_path / "home", tmp_path / "project", "slow", None))
+            silent(ClaudeCode(tmp_path / "home", tmp_path / "project", "slow", None), guarded="ask")
         finally:
             Path(path).unlink()
     assert residents(tmp_path / "home") == [], "one that is only slow is not started again"
@@ -276,3 +297,35 @@ def test_payloads_are_read_under_the_names_that_clients_use(tmp_path: Path) -> N
     inner.mkdir()
     assert directory_of({"cwd": str(inner)}, {"CLAUDE_PROJECT_DIR": str(tmp_path)}, "/") == str(tmp_path)
     assert launcher.age() >= 0
+
+
+def test_exit_codes_are_found_where_each_client_puts_them(tmp_path: Path) -> None:
+    gemini = {"session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "pytest -q"}}
+
+    def ended(tail: str) -> Any:
+        told = {**gemini, "tool_response": {"llmContent": f"Output: {'x' * 900}\n{tail}"}}
+        found = arguments_of("gemini", "post-tool", told)
+        assert found is not None
+        return found["exit_code"]
+
+    assert ended("Process Group PGID: 77") == 0
+    assert ended("Exit Code: 1\nProcess Group PGID: 77") == 1
+    assert ended("Signal: 9\nProcess Group PGID: 77") is None
+    assert ended("Exit Code: 1") is None
+
+    transcript = tmp_path / "rollout.jsonl"
+    lines = [
+        {"call_id": "call_1", "output": {"exit_code": 0}},
+        {"call_id": "call_2", "output": {"text": '"exit_code": 0', "metadata": {"exit_code": 1}}},
+    ]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    codex = {
+        "session_id": "s",
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest -q"},
+        "tool_response": "1 failed",
+    }
+    for id, code in (("call_1", 0), ("call_2", 1), ("call_3", None)):
+        told = {**codex, "tool_use_id": id, "transcript_path": str(transcript)}
+        found = arguments_of("codex", "post-tool", told)
+        assert found is not None and found["exit_code"] == code

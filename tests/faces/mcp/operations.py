@@ -124,5 +124,5 @@ def extended() -> Catalogue:
     listed = ResourceEntry("probe://written", "written", "Written", "text/plain", "How often.", module, False)
     template = ResourceEntry("probe://item/{id}", "item", "Item", "text/plain", "One item.", module, True)
     who = {"name": "who", "description": "Whom to greet.", "required": True}
-    greeting = PromptEntry("probe_hello", "Hello", "Greets.", module, (who,))
-    return Catalogue(known.operations, (*known.resources, listed, template), (*known.prompts, greeting))
+    handshake = PromptEntry("probe_hello", "Hello", "Greets.", module, (who,))
+    return Catalogue(known.operations, (*known.resources, listed, template), (*known.prompts, handshake))

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,10 +27,11 @@ class Running:
 
 
 @contextmanager
-def running(module: str, home: Path, *args: str, **more: str) -> Iterator[Running]:
-    """Runs a module that prints its address when it listens."""
-    command = [sys.executable, "-m", module, *args]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(home, **more), stdout=subprocess.PIPE, text=True)
+def running(module: str, home: Path, *args: str, log: Path | None = None, **more: str) -> Iterator[Running]:
+    """Runs a module that prints its address when it listens; `log` takes what it writes to stderr."""
+    command, env = [sys.executable, "-m", module, *args], environment(home, **more)
+    with log.open("w") if log else nullcontext() as errors:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -46,5 +47,5 @@ def running(module: str, home: Path, *args: str, **more: str) -> Iterator[Runnin
 @contextmanager
 def http_process(module: str, home: Path, *args: str, **more: str) -> Iterator[str]:
     """The same, for those who need the address only."""
-    with running(module, home, *args, **more) as found:
+    with running(module, home, *args, log=None, **more) as found:
         yield found.address

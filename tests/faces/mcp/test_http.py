@@ -10,10 +10,12 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client
+from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from clew import __version__
-from clew.faces.http import Hosts, bind
+from clew.faces.http import CallLimit, Hosts, bind
 from clew.faces.mcp import endpoint
 from clew.faces.mcp.server import ClewServer
 from tests.faces.mcp.process import running
@@ -32,21 +34,44 @@ async def test_a_server_that_is_told_to_stop_ends_its_streams_and_goes(tmp_path:
         server.process.wait(60)
 
 
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "guest", "version": "1"}}
+OPENING = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+def headers_of(caller: str, opened: httpx2.Response | None = None) -> dict[str, str]:
+    session = {"mcp-session-id": opened.headers["mcp-session-id"]} if opened is not None else {}
+    return {"accept": "application/json, text/event-stream", "authorization": f"Bearer {caller}", **session}
+
+
 def test_there_is_a_most_of_sessions_and_others_go_on(server: ClewServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "MOST_SESSIONS", 2)
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "guest", "version": "1"}}
-    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    headers = {"accept": "application/json, text/event-stream"}
     app = endpoint.http_app(server, None, Hosts("127.0.0.1"))
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        opened = [client.post("/mcp", json=opening, headers=headers) for _ in range(2)]
-        refused = client.post("/mcp", json=opening, headers=headers)
-        session = {**headers, "mcp-session-id": opened[0].headers["mcp-session-id"]}
-        listed = client.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=session)
-        client.delete("/mcp", headers=session)
-        again = client.post("/mcp", json=opening, headers=headers)
+        opened = [client.post("/mcp", json=OPENING, headers=headers_of(name)) for name in ("one", "two")]
+        refused = client.post("/mcp", json=OPENING, headers=headers_of("three"))
+        listed = client.post("/mcp", json=LISTING, headers=headers_of("one", opened[0]))
+        client.delete("/mcp", headers=headers_of("one", opened[0]))
+        again = client.post("/mcp", json=OPENING, headers=headers_of("three"))
     assert [answer.status_code for answer in (*opened, refused, listed, again)] == [200, 200, 503, 200, 200]
     assert "Too many open sessions" in refused.text
+
+
+def test_who_opens_sessions_without_end_ends_his_own(server: ClewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "MOST_SESSIONS", 8)
+    app = endpoint.http_app(server, None, Hosts("127.0.0.1"))
+
+    def used(caller: str, opened: httpx2.Response) -> int:
+        return client.post("/mcp", json=LISTING, headers=headers_of(caller, opened)).status_code
+
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        other = client.post("/mcp", json=OPENING, headers=headers_of("other"))
+        first, second = [client.post("/mcp", json=OPENING, headers=headers_of("greedy")) for _ in range(2)]
+        assert used("greedy", first) == 200  # so that the second is the one that was idle longest
+        for _ in range(20):
+            last = client.post("/mcp", json=OPENING, headers=headers_of("greedy"))
+            assert (last.status_code, used("greedy", first)) == (200, 200)
+        assert (used("greedy", second), used("greedy", last), used("other", other)) == (404, 200, 200)
 
 
 def test_health_says_what_is_running(address: str) -> None:
@@ -86,3 +111,28 @@ async def test_answers_leave_without_waiting_for_an_acknowledgement() -> None:
         await reader.read()
         writer.close()
     assert delayed == [1]
+
+
+@pytest.mark.anyio
+async def test_one_who_has_too_many_calls_under_way_is_refused_and_others_are_not() -> None:
+    begun, release = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await release.wait()
+        await PlainTextResponse("done")(scope, receive, send)
+
+    transport = httpx2.ASGITransport(CallLimit(slow, most=2))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        mine, other = {"mcp-session-id": "mine"}, {"mcp-session-id": "other"}
+        under_way = [asyncio.create_task(client.post("/mcp", headers=mine)) for _ in range(2)]
+        for _ in under_way:
+            await begun.acquire()
+        refused = await client.post("/mcp", headers=mine)
+        under_way += [asyncio.create_task(client.post("/mcp", headers=other))]
+        await begun.acquire()
+        release.set()
+        answered = [await task for task in under_way] + [await client.post("/mcp", headers=mine)]
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert "under way" in refused.json()["error"]
+    assert [answer.status_code for answer in answered] == [200] * 4

@@ -16,8 +16,8 @@ from mcp_types import ResourceUpdatedNotification, ToolListChangedNotification
 from clew.app import Clew
 from clew.faces.mcp.resources import LIMIT, PER_CLIENT, Watches
 from clew.faces.mcp.server import ClewServer
-from clew.faces.mcp.workers import Workers
 from clew.registry.connection import Connection
+from clew.registry.workers import Workers
 from tests.faces.mcp.conftest import text_of
 from tests.waiting import PATIENCE
 

@@ -58,6 +58,11 @@ class Shim:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
+    def reply(self, id: Any, result: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode() + b"\n")
+        self.process.stdin.flush()
+
     def receive(self) -> dict[str, Any]:
         assert self.process.stdout is not None and self.process.stderr is not None
         line = self.process.stdout.readline()

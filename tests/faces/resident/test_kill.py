@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ from tests.waiting import until
 
 @pytest.fixture
 def shim(home: Path) -> Iterator[Shim]:
-    with Shim(home, CLEW_TOOLSET="full", CLEW_WORKSPACE_LOCK="false") as found:
+    # Without a model: what it reads in the background may reach into a directory while the test removes it.
+    with Shim(home, CLEW_TOOLSET="full", CLEW_WORKSPACE_LOCK="false", CLEW_EMBEDDING_MODEL="none") as found:
         yield found.open()
 
 
@@ -115,3 +117,14 @@ def test_a_subscriber_still_hears_of_changes(home: Path, shim: Shim) -> None:
 def test_the_end_of_input_is_still_the_end(home: Path, shim: Shim) -> None:
     os.kill(resident(home), signal.SIGKILL)
     assert shim.close() == 0
+
+
+def test_a_client_is_told_when_the_whole_data_directory_was_removed(home: Path, shim: Shim) -> None:
+    """The server ends with its directory, and the next one, in an empty store, knows what the client had."""
+    shim.call("remember", kind="note", text="kept before")
+    before = resident(home)
+    for path in home.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    until(lambda: not psutil.pid_exists(before))
+    shim.send("tools/call", {"name": "resume", "arguments": {"fmt": "json"}}, 900)
+    assert "STORE_REPLACED" in text_of(shim.receive())

@@ -7,9 +7,11 @@ import shutil
 import signal
 import stat
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from clew.shim.start import start_behind
 from tests.faces.resident.shims import Shim, address, ending, resident, residents
 from tests.waiting import until
 
@@ -81,3 +83,39 @@ def test_it_is_turned_off_by_an_option_a_variable_and_a_file(home: Path, tmp_pat
         with shim:
             shim.open().call("notes_commit", content="alone")
     assert not (home / "resident").exists()
+
+
+def test_a_client_waits_for_the_server_that_a_hook_has_just_started(home: Path) -> None:
+    assert start_behind(str(home))
+    with Shim(home) as shim:
+        shim.open()
+        assert len(residents(home)) == 1
+    assert "another resident server runs" not in (home / "resident" / "log").read_text()
+
+
+def test_it_is_nobodys_child(home: Path) -> None:
+    """Copilot CLI ends everything below it when it exits; the server is for all clients."""
+    with Shim(home) as shim:
+        shim.open()
+        below = psutil.Process(shim.process.pid).children(recursive=True)
+        assert resident(home) not in {process.pid for process in below}
+
+
+def test_one_that_is_stuck_holds_nobody_up(home: Path) -> None:
+    """Connected clients and new ones go on in a process of their own, and the connection stays what it was."""
+    free: dict[str, Any] = {"CLEW_WORKSPACE_LOCK": "false"}
+    with Shim(home, **free) as connected, Shim(home, **free) as new:
+        connected.open().call("notes_commit", content="a workspace", workspace="shop")
+        connected.call("workspace_use", workspace="shop")
+        connected.call("notes_commit", content="before")
+        stuck = psutil.Process(resident(home))
+        stuck.suspend()
+        try:
+            new.open().call("notes_commit", content="by the new one", workspace="shop")
+            told = str(connected.call("show", doc_kind="notes"))
+            assert "before" in told and "by the new one" in told
+            connected.call("notes_commit", content="after")
+            assert "after" in str(new.call("show", doc_kind="notes", workspace="shop"))
+        finally:
+            stuck.resume()
+        assert residents(home) == [stuck.pid]

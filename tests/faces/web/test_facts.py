@@ -18,6 +18,6 @@ def test_the_page_has_words_only_for_events_that_exist() -> None:
     page_facts()  # declares every event
     text = (SCRIPTS / "happenings.js").read_text(encoding="utf-8")
     labels = text[text.index("const LABELS") : text.index("};", text.index("const LABELS"))]
-    named = {*re.findall(r"^\s*(\w+): \[", labels, re.MULTILINE), *re.findall(r'[^.]type === "(\w+)"', text)}
+    named = {*re.findall(r'^\s*(\w+): "', labels, re.MULTILINE), *re.findall(r'[^.]type === "(\w+)"', text)}
     assert len(named) > 25
     assert named - set(EVENT_TYPES) == set()

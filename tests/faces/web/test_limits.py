@@ -17,8 +17,8 @@ from urllib.request import Request, urlopen
 import pytest
 from websockets.sync.client import connect
 
-from clew.faces.http import ARRIVAL
-from clew.faces.web.gate import Brake
+from clew.faces.http import ARRIVAL, Brake
+from clew.faces.web.bearer import MOST_WRONG
 from tests.faces.web.server import Server
 
 
@@ -38,6 +38,61 @@ def test_guessing_the_token_is_slowed_down(tmp_path: Path) -> None:
         assert log_in(server, "correct horse") == 429
         # Who has the token needs no login.
         assert server.call("status", {"Authorization": "Bearer correct horse"})["success"]
+    finally:
+        server.stop()
+
+
+def ask(server: Server, token: str, **headers: str) -> int:
+    request = Request(server.address + "/mcp", b"{}", {"authorization": f"Bearer {token}", **headers})
+    try:
+        with urlopen(request, timeout=60) as response:
+            return int(response.status)
+    except HTTPError as refused:
+        return refused.code
+
+
+def test_wrong_bearers_are_slowed_down_and_known_clients_go_on(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_TOKEN="correct horse")
+    try:
+        known = ask(server, "correct horse")
+        assert known not in (401, 429)
+        assert [ask(server, f"guess {number}") for number in range(MOST_WRONG)] == [401] * MOST_WRONG
+        assert ask(server, "one more") == 429
+        assert ask(server, "correct horse") == known, "a client that was let in before goes on"
+    finally:
+        server.stop()
+
+
+def test_the_brake_holds_before_the_right_token_was_ever_seen(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_TOKEN="correct horse")
+    try:
+        for number in range(MOST_WRONG):
+            ask(server, f"guess {number}")
+        assert ask(server, "correct horse") == 429, "a guess that is right must not look different"
+    finally:
+        server.stop()
+
+
+def test_a_forged_address_does_not_pass_the_brake(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_TOKEN="correct horse")
+    try:
+        answers = [
+            ask(server, f"guess {number}", **{"x-forwarded-for": f"192.0.2.{number}"}) for number in range(MOST_WRONG)
+        ]
+        assert answers == [401] * MOST_WRONG
+        assert ask(server, "one more", **{"x-forwarded-for": "198.51.100.7"}) == 429
+    finally:
+        server.stop()
+
+
+def test_behind_a_trusted_proxy_each_client_has_a_brake_of_its_own(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_TOKEN="correct horse", CLEW_TRUSTED_PROXIES="127.0.0.0/8")
+    try:
+        for number in range(MOST_WRONG):
+            # The first address is what the client claims; the last is what the proxy saw.
+            ask(server, f"guess {number}", **{"x-forwarded-for": f"203.0.113.{number}, 192.0.2.1"})
+        assert ask(server, "one more", **{"x-forwarded-for": "192.0.2.1"}) == 429
+        assert ask(server, "correct horse", **{"x-forwarded-for": "192.0.2.2"}) not in (401, 429)
     finally:
         server.stop()
 
@@ -126,3 +181,40 @@ def test_no_form_of_the_token_gets_into_the_log(token: str) -> None:
     assert len(lines) == 2, done.stderr
     for line in lines:
         assert "<redacted>" in line and token not in line and json.dumps(token)[1:-1] not in line
+
+
+def test_the_debug_log_holds_no_content_and_no_secret(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with (tmp_path / "log").open("w") as log:
+        server = Server(home, log=log, CLEW_LOG_LEVEL="debug", CLEW_EMBEDDING_MODEL="none")
+        try:
+            with connect(server.socket_address + "/ws") as socket:
+                socket.send(json.dumps({"action": "subscribe", "channel": "events"}))
+                server.call("notes_commit", content="quokka marmalade ghp_" + "a1B2" * 9)
+                heard = ""
+                while "note_committed" not in heard:
+                    heard = str(socket.recv(timeout=60))
+            told = over_mcp(server.address, {"name": "recall", "arguments": {"query": "quokka", "sources": ["all"]}})
+            assert "marmalade" in told
+        finally:
+            server.stop()
+    text = (tmp_path / "log").read_text()
+    assert '"level": "info"' in text
+    assert "marmalade" not in text and "a1B2" not in text
+
+
+def over_mcp(address: str, params: dict[str, object]) -> str:
+    """What a tool answers over MCP, with the handshake of the older era."""
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, object]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params},
+    ]
+    told = ""
+    for message in messages:
+        with urlopen(Request(address + "/mcp", json.dumps(message).encode(), headers), timeout=60) as response:
+            headers["mcp-session-id"] = response.headers.get("mcp-session-id") or headers["mcp-session-id"]
+            told = response.read().decode()
+    return told

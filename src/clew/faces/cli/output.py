@@ -15,7 +15,6 @@ from typing import Any, TextIO
 import orjson
 
 from clew.errors import ClewError
-from clew.faces.cli.words import command_for
 
 _PRETTY = orjson.OPT_INDENT_2
 _CLEAR = "\r\x1b[2K"
@@ -122,6 +121,7 @@ def describe_warnings(warnings: Iterable[dict[str, Any]]) -> None:
 
 
 def suggested_command(suggestion: dict[str, Any]) -> str:
+    from clew.faces.cli.words import command_for
     from clew.registry.catalogue import catalogue
 
     entry = catalogue().find(suggestion["target"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -16,18 +17,20 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup, TyperOption
 
-from clew.app import Clew, open_clew
 from clew.errors import ClewError
 from clew.faces.cli import commands
 from clew.faces.cli.main import Exit
-from clew.registry.connection import Connection
-from clew.registry.context import Progress
-from clew.registry.envelope import Answer
-from clew.settings import Settings, load_settings
+from clew.faces.cli.plain import EVERYDAY
+from clew.kinds.catalogue import remembered_kinds
 from clew.surroundings import typed
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
+
+    from clew.app import Clew
+    from clew.registry.context import Progress
+    from clew.registry.envelope import Answer
+    from clew.settings import Settings
 
 
 # The order of --help: everyday commands first. A command that is not named here stands under the last heading.
@@ -38,6 +41,7 @@ _PANELS = {
         "recall",
         "open",
         "retract",
+        "undo",
         "start",
         "prove",
         "close",
@@ -45,9 +49,38 @@ _PANELS = {
         "next",
         "tasks",
     ),
-    "Setting up": ("connect", "serve", "observatory", "doctor", "demo", "tour", "guards", "trust", "model"),
-    "Looking": ("status", "workspaces", "sessions", "session", "handoff", "verify", "jobs", "runner"),
-    "Data": ("backup", "restore", "import", "export", "capture"),
+    "Setting up": (
+        "init",
+        "connect",
+        "serve",
+        "observatory",
+        "login",
+        "token",
+        "doctor",
+        "demo",
+        "tour",
+        "guards",
+        "trust",
+        "model",
+    ),
+    "Looking": (
+        "status",
+        "workspaces",
+        "digest",
+        "why",
+        "blame",
+        "log",
+        "watch",
+        "audit",
+        "history",
+        "sessions",
+        "session",
+        "handoff",
+        "verify",
+        "jobs",
+        "runner",
+    ),
+    "Data": ("backup", "restore", "backfill", "import", "export", "capture", "migrate", "migrate-store", "vacuum"),
     "All operations, and this program": ("call", "ops", "bench", "version"),
 }
 _LAST = list(_PANELS)[-1]
@@ -72,6 +105,8 @@ def load_command(name: str) -> Command | None:
     if name in getattr(loaded, "GROUPS", {}):
         loaded.GROUPS[name](app)
     elif name in commands.SHARED:
+        if name in EVERYDAY:
+            vars(loaded).update(typer=typer, remembered_kinds=remembered_kinds)
         app.command(name)(loaded.COMMANDS[name])
     else:
         loaded.register(app)
@@ -109,29 +144,39 @@ class CommandGroup(TyperGroup):
 
 
 def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
+    from clew.settings import load_settings
+
     return load_settings({**(ctx.obj or {}), **{name: value for name, value in flags.items() if value is not None}})
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Clew]:
+    from clew.app import open_clew
+
     clew = open_clew(settings)
     try:
         # Before the command runs, so that it already sees the events.
-        _take_over(clew)
+        take_over(clew)
         yield clew
     finally:
         clew.close()
 
 
-def _take_over(clew: Clew) -> None:
+def take_over(clew: Clew) -> None:
     """Store the events that `clew-hook` had to spool because no server took them."""
+    from clew.app import Clew
     from clew.faces.hooks.spool import has_any
 
-    # The spool belongs to the SQLite store in the data directory, not to a PostgreSQL server.
+    # The spool belongs to the SQLite store in the data directory or to a server of Clew, not to PostgreSQL.
     if has_any(str(clew.settings.home)) and not clew.settings.database_url:
         from clew.faces.hooks.service import digest
 
-        digest(clew.settings.home, lambda settings: Clew(settings, database=clew.database))
+        def of_event(settings: Settings) -> Clew:
+            if settings.server != clew.settings.server:
+                return Clew(settings)
+            return Clew(replace(settings, token=settings.token or clew.settings.token), database=clew.database)
+
+        digest(clew.settings.home, of_event)
 
 
 def call(
@@ -141,6 +186,8 @@ def call(
 
     A shell has no tool list that must stay short: every operation counts as listed, and suggestions may name any.
     """
+    from clew.registry.connection import Connection
+
     connection = Connection(
         toolset=toolset, agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
     )

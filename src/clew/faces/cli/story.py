@@ -1,7 +1,8 @@
 """The story that `clew demo` and `clew tour` play: a week of work in a small project, through public operations.
 
-Two agents hunt a bug, reverse a decision, run into a dead end and leave a proposal that waits for a person. A proof
-becomes stale because its file changes after it. The files are real and the tests are run; only the days are made up.
+Two agents hunt a bug, reverse a decision, run into a dead end, contradict each other and leave a proposal that waits
+for a person. A proof becomes stale because its file changes after it. The last scene is an hour old. The files are real
+and the tests are run; only the days are made up.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def deliver(send, message):
             return True
     return False
 '''
-MENDED = RELAY.replace("ATTEMPTS = 3", "ATTEMPTS = 5").replace("return 0.0", "return random.uniform(0, 2**attempt)")
-TOUCHED = MENDED.replace("2**attempt", "1.5**attempt")
+FIXED = RELAY.replace("ATTEMPTS = 3", "ATTEMPTS = 5").replace("return 0.0", "return random.uniform(0, 2**attempt)")
+TOUCHED = FIXED.replace("2**attempt", "1.5**attempt")
 TEST = """\
 from relay import deliver
 
@@ -108,8 +109,11 @@ class Story:
 
     def prove(self, task: str, path: str, *files: str) -> None:
         """Run the project's test for real and keep what was seen, as `clew prove` does."""
+        from clew.project_files import FilesBefore
         from clew.runner.child import ChildLimits
         from clew.runner.witness import observe, receipt_arguments
+
+        before = FilesBefore(self.root, files)
 
         limits = ChildLimits(60, 5, 0, 1 << 20)
         with Path(os.devnull).open("rb") as nothing:
@@ -117,7 +121,7 @@ class Story:
                 [sys.executable, "test_relay.py"], self.root, dict(os.environ), nothing, limits, lambda: None
             )
         # The receipt names the command that a person would type, not the path of this interpreter.
-        arguments = {**receipt_arguments(seen, self.root, files), "command": "python test_relay.py"}
+        arguments = {**receipt_arguments(seen, self.root, files, before), "command": "python test_relay.py"}
         witness = Connection(toolset="full", client="clew-prove", durable=False, local=True, witness="prove")
         answer = self.clew.dispatcher.call("tasks_receipt_record", {"task": task, "path": path, **arguments}, witness)
         _result(answer, "tasks_receipt_record")
@@ -126,8 +130,14 @@ class Story:
         """Report an event as `clew-hook` would; returns what Clew says to the agent."""
         hook = Connection(toolset="full", client="clew-hook", durable=False, witness="hook")
         self._hook_calls += 1
-        moment = {"client": "claude", "event": event, "session": session, "tool_id": f"demo-{self._hook_calls}", **what}
-        return str(_result(self.clew.dispatcher.call("moment", moment, hook), "moment")["say"])
+        event_args = {
+            "client": "claude",
+            "event": event,
+            "session": session,
+            "tool_id": f"demo-{self._hook_calls}",
+            **what,
+        }
+        return str(_result(self.clew.dispatcher.call("hook_event", event_args, hook), "hook_event")["say"])
 
 
 def _result(answer: Answer, name: str) -> dict[str, Any]:
@@ -137,6 +147,13 @@ def _result(answer: Answer, name: str) -> dict[str, Any]:
     found: dict[str, Any] = answer.envelope["result"]
     return found
 
+
+AREAS = (
+    {"id": "a:relay", "title": "Relay", "kind": "component", "description": "Passes messages of the lanterns on.",
+     "refs": ["relay.py", "test_relay.py"]},
+    {"id": "a:status", "title": "Status page", "kind": "boundary", "depends_on": ["a:relay"],
+     "description": "Shows which lamps are lit, and what was delivered."},
+)  # fmt: skip
 
 Scene = tuple[str, Callable[[Story], None]]
 
@@ -148,9 +165,10 @@ def _the_bug(story: Story) -> None:
     steps = [
         "reproduce the loss; test: python test_relay.py",
         "find the cause",
-        "mend it; test: python test_relay.py",
+        "fix it; test: python test_relay.py",
         "write down what we learned",
     ]
+    story.call("mira", "anchors_bootstrap", anchors=list(AREAS))
     story.ids["hunt"] = story.call("mira", "start", title="The relay drops messages under load", steps=steps)["task"]
     story.keep("herd", "mira", "hypothesis", "Two workers share one connection, and one of them closes it")
     story.keep(
@@ -172,7 +190,7 @@ def _the_dead_end(story: Story) -> None:
     story.hook("post-tool", session, tool="command", command=COMMAND, exit_code=0, output="1 passed in 0.30s")
     story.keep(
         "timeout", "mira", "rejected", "Raise the socket timeout to 60 seconds",
-        "it hides the reset: the queue grew to 4,000 messages while nobody noticed", about=["relay.py"],
+        "it hides the reset: the queue grew to 4,000 messages before anyone noticed", about=["relay.py"],
     )  # fmt: skip
 
 
@@ -183,7 +201,7 @@ def _the_second_agent(story: Story) -> None:
     story.keep("port", "otto", "fact", "The status endpoint of the staging relay listens on port 8642")
     proof = {"command": "curl -fsS localhost:8642/status", "exit_code": 0}
     story.call("otto", "close", task=story.ids["page"], step="s:0", proof=proof)
-    story.keep("colour", "otto", "preference", "Status colours are told by shape too, for people who do not see red")
+    story.keep("colour", "otto", "preference", "Status colours are shown by shape too, for people who do not see red")
 
 
 def _the_reversal(story: Story) -> None:
@@ -196,7 +214,7 @@ def _the_reversal(story: Story) -> None:
     story.call(
         "mira", "close", task=story.ids["hunt"], step="s:1", proof={"command": "python load.py 200", "exit_code": 0}
     )
-    story.write("relay.py", MENDED)
+    story.write("relay.py", FIXED)
     story.prove(story.ids["hunt"], "s:2", "relay.py", "test_relay.py")
     story.call("mira", "close", task=story.ids["hunt"], step="s:2")
     story.keep("lesson", "mira", "lesson", "A retry without jitter is a second outage", about=["relay.py"])
@@ -215,26 +233,85 @@ def _the_proposal(story: Story) -> None:
 
 
 def _the_stale_proof(story: Story) -> None:
+    """Otto thinks before changing the pause: one way is followed to its end, another one is given up."""
     story.week.at(-1, 14)
+    for kind, text in REASONING:
+        story.call("otto", "think", kind=kind, text=text)
+    for number, (kind, text) in enumerate(OTHER_WAY):
+        start = {"branch_from": 4} if number == 0 else {}
+        story.call("otto", "think", kind=kind, text=text, branch="fixed-pause", **start)
+    story.call("otto", "think", kind="revision", text="Not every lamp: those on the pier only.", revises=1)
     story.write("relay.py", TOUCHED)
-    story.call("otto", "think", text="The pause grows too fast for the lamps on the pier; 1.5 should do.")
+    story.keep(
+        "pause", "otto", "decision", "The pause grows by 1.5 with each attempt", "lamps on the pier came back late",
+        about=["relay.py"], rests_on=[story.ids["jitter"]],
+    )  # fmt: skip
+
+
+REASONING = (
+    ("question", "Why do lamps on the pier come back a minute late after a reset?"),
+    ("observation", "The log shows five attempts with pauses of 1, 2, 4, 8 and 16 seconds."),
+    ("hypothesis", "The pause doubles, so the fifth attempt waits longer than the lamp stays awake."),
+    ("evidence", "A lamp sleeps after 12 seconds without a message; 3 of 40 were asleep at the fifth attempt."),
+    ("plan", "Let it grow by 1.5: 1, 1.5, 2.2, 3.4 and 5 seconds, all within 12."),
+    ("evidence", "200 lamps in the load test: none asleep, and no herd."),
+    ("conclusion", "The pause grows by 1.5; the jitter stays."),
+)
+THIS_MORNING = (
+    ("question", "The test fails at the reset again: did the new pause change the order?"),
+    ("observation", "It fails in 1 of 8 runs, and only after relay.py was touched on Saturday."),
+    ("assumption", "The test answers in a fixed order; deliver() asks once for each attempt."),
+    ("hypothesis", "A reset between two attempts counts twice, so the third answer is never asked for."),
+    ("plan", "Count the attempts in the test, and reset the connection after the first."),
+)
+OTHER_WAY = (
+    ("hypothesis", "A fixed pause of 2 seconds would also stay below 12."),
+    ("evidence", "With a fixed pause the 200 lamps come back in the same second again."),
+    ("rejection", "No fixed pause: it is the herd that jitter was to end."),
+)
 
 
 def _this_morning(story: Story) -> None:
-    story.week.at(0, 24)
+    """An hour ago: the same test fails again, and the two agents no longer agree."""
+    story.week.at(0, 22)
     said = story.hook("tool-failed", "demo-sunday", tool="command", command=COMMAND, exit_code=1, output=ERROR)
     story.ids["dead end"] = said
     story.call("mira", "resume", task=story.ids["hunt"])
+    story.call("mira", "recall", query="Why is a failed delivery retried with jitter?")
+    story.call("otto", "recall", query="Who is on call in the harbour office at night?")
+    story.keep(
+        "cached",
+        "mira",
+        "decision",
+        "Status pages are cached for 60 seconds",
+        "the relay answers slowly",
+        about=["a:status"],
+    )
+    story.keep(
+        "fresh",
+        "otto",
+        "decision",
+        "Status pages are not cached",
+        "a lamp that went out was shown as lit",
+        about=["a:status"],
+    )
+    story.keep(
+        "open", "mira", "question", "How long may a message wait before the harbour office must know?",
+        task=story.ids["hunt"],
+    )  # fmt: skip
+    story.week.at(0, 23)
+    for kind, text in THIS_MORNING:
+        story.call("mira", "think", kind=kind, text=text)
 
 
 WEEK: tuple[Scene, ...] = (
     ("Monday: messages get lost, and mira starts to hunt", _the_bug),
     ("Tuesday: a dead end, and a way that was ruled out", _the_dead_end),
     ("Wednesday: otto works on something else", _the_second_agent),
-    ("Thursday: a decision is reversed, and the bug is mended", _the_reversal),
+    ("Thursday: a decision is reversed, and the bug is fixed", _the_reversal),
     ("Friday: a proposal waits for you", _the_proposal),
     ("Saturday: a file changes after it was proven", _the_stale_proof),
-    ("Sunday: mira comes back", _this_morning),
+    ("Sunday: mira comes back, and contradicts otto", _this_morning),
 )
 
 

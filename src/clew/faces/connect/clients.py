@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 from clew import __version__
 from clew.faces.connect import servers, texts
-from clew.faces.connect.config_formats import JSON, JSONC, TOML, YAML, Format
-from clew.faces.connect.pieces import Hooks, Own, Piece, ServerPiece, Switch, own_json
+from clew.faces.connect.config_formats import COMMENTED_JSON, JSON, JSONC, TOML, YAML, Format
+from clew.faces.connect.listed_server import ListedServer
+from clew.faces.connect.pieces import AllowRule, Hooks, Own, Piece, ServerPiece, Switch, own_json
 from clew.faces.connect.servers import DISTRIBUTION, NAME, Target
 from clew.faces.connect.user_folders import Places
 from clew.faces.hooks.client_events import COMMAND, ClientHook, entries_of
@@ -34,6 +35,8 @@ class ClientPlan:
     target: Target
     hook: str | None = None
     """How a shell starts `clew-hook`, the way clients start their hooks; None writes none."""
+    allow: bool = False
+    """Whether clients that ask before each call let ours through."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,6 @@ def grouped_hooks(client: str, command: str, factor: int = 1, name: bool = False
         if name:
             handler["name"] = f"{DISTRIBUTION}-{entry.event}"
         handler["timeout"] = entry.seconds * factor
-        if entry.background and client == "claude":
-            handler["async"] = True
         matcher = {"matcher": entry.matcher} if entry.matcher else {}
         events.setdefault(entry.name, []).append({**matcher, "hooks": [handler]})
     return events
@@ -102,15 +103,15 @@ def flat_hooks(client: str, command: str, typed: bool = False) -> dict[str, list
     return events
 
 
-def named_hooks(client: str, command: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
+def named_hooks(command: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """Antigravity's shape: a name, and for each event of it a list of commands."""
-    return {NAME: flat_hooks(client, command, typed=True)}
+    return {NAME: flat_hooks("antigravity", command, typed=True)}
 
 
-def silent_hooks(client: str, command: str) -> dict[str, list[dict[str, Any]]]:
+def silent_hooks(command: str) -> dict[str, list[dict[str, Any]]]:
     """Windsurf's shape: it has no limits of time, and would show people what a hook prints."""
     events: dict[str, list[dict[str, Any]]] = {}
-    for entry in entries_of(client):
+    for entry in entries_of("windsurf"):
         events.setdefault(entry.name, []).append({"command": hook_command(command, entry), "show_output": False})
     return events
 
@@ -122,7 +123,7 @@ def _skill(folder: Path) -> Own:
 def _server(
     plan: ClientPlan, client: str, file: Path, format: Format, *table: str, skeleton: dict[str, Any] | None = None
 ) -> ServerPiece:
-    entry = CLIENTS[client].entry(plan.target)
+    entry = CLIENTS[client].entry(plan.target) | (servers.ALLOWING.get(client, {}) if plan.allow else {})
     return ServerPiece(file, format, skeleton or {}, table or ("mcpServers",), entry)
 
 
@@ -131,6 +132,8 @@ def _claude(plan: ClientPlan) -> list[Piece]:
     pieces: list[Piece] = [_server(plan, "claude", plan.places.claude_state(), JSON), _skill(folder / "skills")]
     if plan.hook:
         pieces.append(Hooks(folder / "settings.json", JSONC, {}, grouped_hooks("claude", plan.hook)))
+    if plan.allow:
+        pieces.append(AllowRule(folder / "settings.json", JSONC, {}, ("permissions", "allow"), f"mcp__{NAME}"))
     for name in texts.COMMANDS:
         pieces.append(Own(folder / "commands" / NAME / f"{name}.md", texts.command(name), "command"))
     return pieces
@@ -160,15 +163,20 @@ def _cursor(plan: ClientPlan) -> list[Piece]:
 def _vscode(plan: ClientPlan) -> list[Piece]:
     found = [folder for folder in plan.places.vscode() if folder.exists()] or [plan.places.vscode()[0]]
     pieces: list[Piece] = [_server(plan, "vscode", folder / "mcp.json", JSONC, "servers") for folder in found]
-    if plan.hook:
-        value = {"version": 1, "hooks": flat_hooks("vscode", plan.hook, typed=True)}
-        pieces.append(own_json(plan.places.copilot() / "hooks" / f"{DISTRIBUTION}.json", value, "hooks"))
-    return [*pieces, _skill(plan.places.agents / "skills")]
+    return [*pieces, *_copilot_hooks(plan), _skill(plan.places.agents / "skills")]
+
+
+def _copilot_hooks(plan: ClientPlan) -> list[Piece]:
+    """One file that VS Code and Copilot CLI both read."""
+    if not plan.hook:
+        return []
+    value = {"version": 1, "hooks": flat_hooks("vscode", plan.hook, typed=True)}
+    return [own_json(plan.places.copilot() / "hooks" / f"{DISTRIBUTION}.json", value, "hooks")]
 
 
 def _copilot(plan: ClientPlan) -> list[Piece]:
     file = plan.places.copilot() / "mcp-config.json"
-    return [_server(plan, "copilot", file, JSONC), _skill(plan.places.agents / "skills")]
+    return [_server(plan, "copilot", file, JSONC), *_copilot_hooks(plan), _skill(plan.places.agents / "skills")]
 
 
 def _gemini(plan: ClientPlan) -> list[Piece]:
@@ -176,12 +184,12 @@ def _gemini(plan: ClientPlan) -> list[Piece]:
     settings, extension = plan.places.gemini() / "settings.json", plan.places.gemini() / "extensions" / DISTRIBUTION
     manifest = {"name": DISTRIBUTION, "version": __version__, "description": DESCRIPTION}
     pieces: list[Piece] = [
-        _server(plan, "gemini", settings, JSONC),
+        _server(plan, "gemini", settings, COMMENTED_JSON),
         own_json(extension / "gemini-extension.json", manifest, "extension"),
         _skill(extension / "skills"),
     ]
     if plan.hook:
-        pieces.append(Switch(settings, JSONC, {}, ("hooksConfig", "enabled")))
+        pieces.append(Switch(settings, COMMENTED_JSON, {}, ("hooksConfig", "enabled")))
         hooks = {"hooks": grouped_hooks("gemini", plan.hook, factor=1000, name=True)}
         pieces.append(own_json(extension / "hooks" / "hooks.json", hooks, "hooks"))
     for name in texts.COMMANDS:
@@ -206,7 +214,7 @@ def _antigravity(plan: ClientPlan) -> list[Piece]:
         _skill(plugin / "skills"),
     ]
     if plan.hook:
-        pieces.append(own_json(plugin / "hooks.json", named_hooks("antigravity", plan.hook), "hooks"))
+        pieces.append(own_json(plugin / "hooks.json", named_hooks(plan.hook), "hooks"))
     return pieces
 
 
@@ -229,13 +237,38 @@ def _windsurf(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.windsurf()
     pieces: list[Piece] = [_server(plan, "windsurf", folder / "mcp_config.json", JSONC), _skill(folder / "skills")]
     if plan.hook:
-        pieces.append(Hooks(folder / "hooks.json", JSON, {}, silent_hooks("windsurf", plan.hook)))
+        pieces.append(Hooks(folder / "hooks.json", JSON, {}, silent_hooks(plan.hook)))
     return pieces
 
 
 def _goose(plan: ClientPlan) -> list[Piece]:
     server = _server(plan, "goose", plan.places.goose() / "config.yaml", YAML, "extensions")
     return [server, _skill(plan.places.agents / "skills")]
+
+
+def _qwen(plan: ClientPlan) -> list[Piece]:
+    file = plan.places.home / ".qwen" / "settings.json"
+    return [_server(plan, "qwen", file, COMMENTED_JSON), _skill(plan.places.agents / "skills")]
+
+
+def _cline(plan: ClientPlan) -> list[Piece]:
+    file = plan.places.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
+    return [_server(plan, "cline", file, JSON)]
+
+
+def _continue(plan: ClientPlan) -> list[Piece]:
+    entry = CLIENTS["continue"].entry(plan.target)
+    return [ListedServer(plan.places.home / ".continue" / "config.yaml", entry)]
+
+
+def _amp(plan: ClientPlan) -> list[Piece]:
+    file = plan.places.config / "amp" / "settings.json"
+    return [_server(plan, "amp", file, JSONC, "amp.mcpServers"), _skill(plan.places.agents / "skills")]
+
+
+def _auggie(plan: ClientPlan) -> list[Piece]:
+    file = plan.places.home / ".augment" / "settings.json"
+    return [_server(plan, "auggie", file, JSONC), _skill(plan.places.agents / "skills")]
 
 
 def _claude_line(target: Target) -> str:
@@ -272,7 +305,7 @@ CLIENTS: dict[str, Client] = {
             lambda places: (places.claude(), places.claude_state()),
             _claude,
             ("claude",),
-            servers.typed_entry,
+            servers.claude_entry,
             _claude_line,
         ),
         Client(
@@ -351,6 +384,49 @@ CLIENTS: dict[str, Client] = {
             servers.remote_entry,
         ),
         Client("goose", "Goose", lambda places: (places.goose(),), _goose, ("goose",), servers.goose_entry),
+        Client(
+            "qwen",
+            "Qwen Code",
+            lambda places: (places.home / ".qwen",),
+            _qwen,
+            ("qwen",),
+            servers.gemini_entry,
+        ),
+        Client(
+            "cline",
+            "Cline",
+            lambda places: (places.home / ".cline",),
+            _cline,
+            ("cline",),
+            servers.cline_entry,
+            http="open",
+        ),
+        Client(
+            "continue",
+            "Continue",
+            lambda places: (places.home / ".continue",),
+            _continue,
+            ("cn",),
+            servers.continue_entry,
+            http="open",
+        ),
+        Client(
+            "amp",
+            "Amp",
+            lambda places: (places.config / "amp",),
+            _amp,
+            ("amp",),
+            http="open",
+        ),
+        Client(
+            "auggie",
+            "Auggie",
+            lambda places: (places.home / ".augment",),
+            _auggie,
+            ("auggie",),
+            servers.auggie_entry,
+            http="open",
+        ),
     )
 }
 """By the name that a person types."""

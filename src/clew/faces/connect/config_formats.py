@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -88,14 +88,10 @@ def _pruned(data: Any, path: Path) -> Any:
     return data
 
 
-JSON = Format(
-    "JSON",
-    partial(json_text.read, strict=True),
-    json_text.put,
-    json_text.drop,
-    json_text.hollows,
-    json_text.refill,
-)
 JSONC = Format("JSON", json_text.read, json_text.put, json_text.drop, json_text.hollows, json_text.refill)
+"""With comments and trailing commas."""
+COMMENTED_JSON = replace(JSONC, read=partial(json_text.read, trailing_commas=False))
+"""With comments only: Gemini CLI and its descendants refuse a trailing comma, and then the whole file."""
+JSON = replace(JSONC, read=partial(json_text.read, comments=False, trailing_commas=False))
 TOML = Format("TOML", toml_text.read, toml_text.put, toml_text.drop, toml_text.hollows, toml_text.refill)
 YAML = Format("YAML", yaml_text.read, yaml_text.put, yaml_text.drop, yaml_text.hollows, yaml_text.refill)

@@ -14,7 +14,9 @@ from clew.faces.connect.clients import Client, ClientPlan
 from clew.faces.connect.config_formats import Hollow
 from clew.faces.connect.jsonc import Unreadable
 from clew.faces.connect.pieces import Own, Piece
+from clew.faces.connect.servers import DISTRIBUTION, NAME
 from clew.faces.connect.undo_journal import Journal, JournalEntry
+from clew.ids import real_path
 from clew.secrets import hide_secrets
 
 LARGEST = 20_000_000
@@ -119,7 +121,7 @@ def _by_file(clients: Iterable[Client], plan: ClientPlan) -> dict[Path, _Group]:
 
 def _followed(file: Path) -> Path:
     """Where a link leads: people keep their configuration in another folder, and the link must stay a link."""
-    return file.resolve() if file.is_symlink() else file
+    return real_path(file) if file.is_symlink() else file
 
 
 def _connected(file: Path, group: _Group, journal: Journal) -> FileChange:
@@ -158,7 +160,9 @@ def _change(file: Path, group: _Group) -> FileChange:
     ours = all(isinstance(piece, Own) for piece in group.pieces)
     change = FileChange(file, None, clients=tuple(group.clients), whats=whats, ours=ours)
     try:
-        if file.exists() and (not file.is_file() or file.stat().st_size > LARGEST):
+        if file.is_symlink():
+            change.refusal = "it is a link that leads to itself"
+        elif file.exists() and (not file.is_file() or file.stat().st_size > LARGEST):
             change.refusal = "it is no ordinary file" if not file.is_file() else f"it has more than {LARGEST} bytes"
         elif file.exists():
             change.before = file.read_bytes()
@@ -198,8 +202,9 @@ def _base(change: FileChange, group: _Group, journal: Journal) -> bytes | None:
     left = _stripped(text, group, record)
     if left == text:
         return change.before
-    made = (record is not None and record.copy is None) or change.ours
-    # We made the file, and nothing of anybody else is in it: then it goes altogether.
+    # Nobody knows of a time before us: we made the file, or its record is lost and we are taken out.
+    made = record.copy is None if record is not None else bool(change.leaving) or change.ours
+    # Where nothing of anybody else is in it either, it goes altogether.
     if made and all(piece.is_bare(left) for piece in group.pieces):
         return None
     return (mark + left).encode()
@@ -232,8 +237,8 @@ def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChan
             _note_clients(change, record, journal)
             continue
         change.refusal = _apply(change, journal)
-        if change.after is None and record is not None and not change.refusal:
-            folders |= set(record.folders)
+        if change.after is None and not change.refusal:
+            folders |= set(record.folders if record is not None else _likely_made(change.file))
         done.append(change)
     # The innermost first: a folder is removed only when it is empty.
     for folder in sorted(folders, key=len, reverse=True):
@@ -242,6 +247,17 @@ def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChan
         except OSError:
             continue  # somebody else keeps something there
     return done
+
+
+_OURS = frozenset({NAME, DISTRIBUTION})
+_SHARED = frozenset({"skills", "commands", "hooks", "extensions", "plugins"})
+
+
+def _likely_made(file: Path) -> list[str]:
+    """Folders around a file that `clew connect` makes, where its record is lost; they go only when they are empty."""
+    around = list(file.parents)
+    named = [number for number, folder in enumerate(around) if folder.name in _OURS | _SHARED]
+    return [str(folder) for folder in around[: named[-1] + 1]] if named else []
 
 
 def _apply(change: FileChange, journal: Journal) -> str | None:

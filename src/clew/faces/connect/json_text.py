@@ -19,9 +19,9 @@ _FIRST_INDENT = re.compile(r"\n([ \t]+)[^\s/]")
 EMPTY = "{}\n"
 
 
-def read(text: str, strict: bool = False) -> Any:
+def read(text: str, comments: bool = True, trailing_commas: bool = True) -> Any:
     """The document as plain values; a file with nothing in it is an empty object."""
-    return parse(text, strict).value() if text.strip() else {}
+    return parse(text, comments, trailing_commas).value() if text.strip() else {}
 
 
 def put(text: str, path: Path, value: Any) -> str:

@@ -1,7 +1,7 @@
 """JSON with comments as a tree that knows where in the text everything stands.
 
-Line and block comments and trailing commas are understood unless `strict`. What a parser of the client would refuse is
-refused here too, with the line: a file that cannot be understood must not be edited.
+Line and block comments and trailing commas are understood unless the client refuses them. What its parser would
+refuse is refused here too, with the line: a file that cannot be understood must not be edited.
 """
 
 from __future__ import annotations
@@ -90,14 +90,14 @@ def line_of(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
-def parse(text: str, strict: bool = False) -> JsonNode:
+def parse(text: str, comments: bool = True, trailing_commas: bool = True) -> JsonNode:
     """The tree of a whole document."""
-    return _Parser(text, strict).document()
+    return _Parser(text, comments, trailing_commas).document()
 
 
 class _Parser:
-    def __init__(self, text: str, strict: bool) -> None:
-        self.text, self.strict = text, strict
+    def __init__(self, text: str, comments: bool, trailing_commas: bool) -> None:
+        self.text, self.comments, self.trailing_commas = text, comments, trailing_commas
         self.rest = (token for token in tokens(text) if self._counts(token))
         self.token = next(self.rest, None)
 
@@ -108,7 +108,7 @@ class _Parser:
         return node
 
     def _counts(self, token: Token) -> bool:
-        if self.strict and token.kind in ("line", "block"):
+        if not self.comments and token.kind in ("line", "block"):
             raise Unreadable(f"line {line_of(self.text, token.start)}: this client's file may hold no comments")
         return token.kind not in _TRIVIA
 
@@ -148,8 +148,8 @@ class _Parser:
             node.members.append(self._named(depth) if named else self._item(depth, len(node.members)))
             if self._at(","):
                 node.members[-1].comma = self._take().start
-        if self.strict and node.members and node.members[-1].comma is not None:
-            raise self._refusal(f"a comma before {closing}")
+        if not self.trailing_commas and node.members and node.members[-1].comma is not None:
+            raise self._refusal(f"a comma before {closing}, which this client refuses")
         node.end = self._take().end
         return node
 

@@ -118,6 +118,11 @@ class ServerPiece(_Edited):
     def hollows(self, text: str) -> list[Hollow]:
         return [*self.format.hollows(text, (*self.table, NAME)), *self._begun_hollows(text)]
 
+    def own_hollows(self, text: str) -> list[Hollow]:
+        """A table of servers that holds ours alone."""
+        names, table = self.names(text), value_at(self._read(text), self.table)
+        return [(self.table, None)] if names and set(table) == set(names) else []
+
     def names(self, text: str) -> list[str]:
         """Under which names Clew stands in the table; its own name first."""
         table = value_at(self._read(text), self.table)
@@ -169,8 +174,15 @@ class Hooks(_Edited):
         return sorted((*found, *self._begun_hollows(text)), key=lambda hollow: -len(hollow[0]))
 
     def own_hollows(self, text: str) -> list[Hollow]:
-        """A list of hooks that holds ours alone."""
-        return [((*self.table, event), None) for event in self._events(text) if self._ours(text, event)]
+        """The lists of hooks that hold ours alone, and the table that holds no others."""
+        alone = [event for event in self._events(text) if self._is_alone(text, event)]
+        lists: list[Hollow] = [((*self.table, event), None) for event in alone]
+        table = value_at(self._read(text), self.table) or {}
+        return [*lists, (self.table, None)] if alone and set(alone) == set(table) else lists
+
+    def _is_alone(self, text: str, event: str) -> bool:
+        items = value_at(self._read(text), (*self.table, event))
+        return bool(items) and isinstance(items, list) and all(calls_us(item) for item in items)
 
     def _events(self, text: str) -> list[str]:
         table = value_at(self._read(text), self.table)
@@ -247,6 +259,39 @@ class Switch(_Edited):
         if hollow == (self.path, None) and value_at(self._read(text), self.path) == self.value:
             return self.format.drop(text, self.path)
         return self.format.refill(text, hollow)
+
+
+@dataclass(frozen=True)
+class AllowRule(_Edited):
+    """A rule in a client's list of what it does without asking."""
+
+    path: Keys = ()
+    rule: str = ""
+    what: str = "allow rule"
+
+    def written(self, text: str) -> str:
+        rules = self._rules(text)
+        return text if self.rule in rules else self.format.put(self._begun(text), (*self.path, len(rules)), self.rule)
+
+    def taken(self, text: str) -> str:
+        rules = self._rules(text)
+        return self.format.drop(text, (*self.path, rules.index(self.rule))) if self.rule in rules else text
+
+    def state(self, text: str) -> State:
+        return "current" if self.rule in self._rules(text) else "missing"
+
+    def hollows(self, text: str) -> list[Hollow]:
+        return [*self.format.hollows(text, (*self.path, 0)), *self._begun_hollows(text)]
+
+    def own_hollows(self, text: str) -> list[Hollow]:
+        """The list that holds our rule alone."""
+        return [(self.path, None)] if self._rules(text) == [self.rule] else []
+
+    def _rules(self, text: str) -> list[Any]:
+        rules = value_at(self._read(text), self.path)
+        if rules is not None and not isinstance(rules, list):
+            raise Unreadable(f"{'.'.join(map(str, self.path))} is not a list")
+        return rules or []
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,20 @@ TRANSPORT = frozenset(
 )
 """The keys of an entry that say how the server is reached. Whatever else stands there belongs to the user."""
 
+_TRUSTED: dict[str, Any] = {"trust": True}
+ALLOWING: dict[str, dict[str, Any]] = {
+    "claude": {},  # keeps its rules in its settings
+    "codex": {"default_tools_approval_mode": "approve"},
+    "gemini": _TRUSTED,
+    "qwen": _TRUSTED,
+}
+"""Clients that ask before each call, and what their entry says to let ours through."""
+
+PREFERENCES = frozenset(
+    ("alwaysLoad", "required", "startup_timeout_sec", *(key for entry in ALLOWING.values() for key in entry))
+)
+"""Keys that we suggest and that the user may have decided otherwise: what is there already stays."""
+
 Entry = dict[str, Any]
 
 
@@ -64,7 +78,7 @@ def this_command(absolute: bool = False) -> tuple[str, ...]:
     if own is None:
         return (sys.executable, "-m", NAME)
     if is_cached(own):
-        return (shutil.which("uvx") or "uvx", DISTRIBUTION)
+        return (shutil.which("uvx") or "uvx", "--from", DISTRIBUTION, NAME)
     return (str(own),) if absolute or shutil.which(NAME) != str(own) else (NAME,)
 
 
@@ -106,6 +120,8 @@ def merged(old: Entry, new: Entry) -> Entry:
     # An older way to reach the server goes altogether; half of it beside the new one would confuse the client.
     kept = {key: value for key, value in old.items() if key in new or key not in TRANSPORT}
     for key, value in new.items():
+        if key in PREFERENCES and key in kept:
+            continue
         before = kept.get(key)
         kept[key] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
     return kept
@@ -123,6 +139,11 @@ def typed_entry(target: Target) -> Entry:
     if target.url is None:
         return {"type": "stdio", **plain_entry(target)}
     return {"type": "http", "url": target.url, **bearer(target, f"${{{target.token}}}")}
+
+
+def claude_entry(target: Target) -> Entry:
+    """Without `alwaysLoad` the model must search for the tools, and is not told of them while we start."""
+    return {**typed_entry(target), "alwaysLoad": True}
 
 
 def vscode_entry(target: Target) -> Entry:
@@ -154,8 +175,12 @@ def opencode_entry(target: Target) -> Entry:
 
 
 def codex_entry(target: Target) -> Entry:
+    """With `required` the first request waits for the tools; without it a cold start leaves them out.
+
+    Codex then does not start where we do not, so a slow machine gets a minute instead of its ten seconds.
+    """
     if target.url is None:
-        return plain_entry(target)
+        return {**plain_entry(target), "required": True, "startup_timeout_sec": 60}
     return {"url": target.url, **({"bearer_token_env_var": target.token} if target.token else {})}
 
 
@@ -167,6 +192,20 @@ def goose_entry(target: Target) -> Entry:
     keys = {"env_keys": [target.token]} if target.token else {}
     way = {"type": "streamable_http", "uri": target.url, **bearer(target, f"${target.token}"), **keys}
     return {**head, **way, "timeout": 300}
+
+
+def cline_entry(target: Target) -> Entry:
+    return plain_entry(target) if target.url is None else {"type": "streamableHttp", "url": target.url}
+
+
+def continue_entry(target: Target) -> Entry:
+    """An item of a list, which therefore holds its name."""
+    entry = plain_entry(target) if target.url is None else {"type": "streamable-http", "url": target.url}
+    return {"name": NAME, **entry}
+
+
+def auggie_entry(target: Target) -> Entry:
+    return plain_entry(target) if target.url is None else {"type": "http", "url": target.url}
 
 
 def bearer(target: Target, variable: str) -> Entry:

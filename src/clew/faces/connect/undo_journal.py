@@ -141,7 +141,7 @@ def _write_private(place: Path, data: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class PieceStanding:
+class PieceStatus:
     """One piece in one file."""
 
     client: Client
@@ -155,27 +155,27 @@ class PieceStanding:
     """Whether we wrote it and it is no longer there."""
 
 
-def standings(plan: ClientPlan, project: Path, journal: Journal) -> Iterator[PieceStanding]:
+def statuses(plan: ClientPlan, project: Path, journal: Journal) -> Iterator[PieceStatus]:
     """Every piece of every client that is installed here, and what a project says by itself."""
     for client in CLIENTS.values():
         if client.is_installed(plan.places):
             for piece in client.pieces(plan):
-                yield _standing(client, piece, journal)
+                yield _piece_status(client, piece, journal)
         empty = Journal(journal.home)
         for piece in _project_pieces(client, plan, project):
             if piece.file.is_file():
-                yield _standing(client, piece, empty)
+                yield _piece_status(client, piece, empty)
 
 
-def _standing(client: Client, piece: Piece, journal: Journal) -> PieceStanding:
+def _piece_status(client: Client, piece: Piece, journal: Journal) -> PieceStatus:
     try:
         text = piece.file.read_text(encoding="utf-8-sig") if piece.file.is_file() else ""
         state = piece.state(text)
         lost = _lost_command(piece, text) if isinstance(piece, ServerPiece) and state != "missing" else None
     except (OSError, Unreadable, UnicodeDecodeError) as problem:
-        return PieceStanding(client, piece, "missing", f"{piece.file} cannot be read: {problem}")
+        return PieceStatus(client, piece, "missing", f"{piece.file} cannot be read: {problem}")
     gone = state == "missing" and journal.of(piece.file) is not None
-    return PieceStanding(client, piece, state, None, lost, gone)
+    return PieceStatus(client, piece, state, None, lost, gone)
 
 
 def _lost_command(server: ServerPiece, text: str) -> str | None:

@@ -24,7 +24,17 @@ EVENTS = (
     "task-completed",
     "session-end",
 )
-"""Our names of the moments at which a client calls."""
+"""Our names of the events that a client reports."""
+GUARDING = "pre-tool"
+"""The one at which guards are asked."""
+KEPT = frozenset({"post-tool", "tool-failed", "pre-compact", "session-end"})
+"""Events of which something is kept; what only asks is of no use later."""
+UNCHECKED = {
+    "decision": "ask",
+    "reason": "The guards of this project could not be checked: Clew's server did not answer. Try again in a moment;"
+    " `clew doctor` says what is wrong.",
+}
+"""The answer where guards would have a say and nobody can tell which: a person decides."""
 
 
 class ClientHook:
@@ -33,7 +43,7 @@ class ClientHook:
     A plain class: the hook itself reads this table, and importing dataclasses would cost it a tenth of its time.
     """
 
-    __slots__ = ("background", "client", "event", "matcher", "name", "seconds", "speaks")
+    __slots__ = ("client", "event", "matcher", "name", "seconds", "speaks")
 
     def __init__(
         self,
@@ -43,7 +53,6 @@ class ClientHook:
         matcher: str | None = None,
         seconds: int = 5,
         speaks: bool = True,
-        background: bool = False,
     ) -> None:
         self.client = client
         self.name = name
@@ -56,8 +65,6 @@ class ClientHook:
         """After which the client gives the hook up. The hook itself gives up long before."""
         self.speaks = speaks
         """Whether the client gives the model what the hook says."""
-        self.background = background
-        """Whether the client need not wait for the end of it."""
 
     @property
     def command(self) -> str:
@@ -74,10 +81,9 @@ _CLEW = "mcp__(plugin_clew-memory_)?clew__(start|resume|close)"
 CLAUDE = (
     ClientHook("claude", "SessionStart", "session-start", "startup|resume|clear|compact"),
     ClientHook("claude", "UserPromptSubmit", "prompt", seconds=3),
-    ClientHook("claude", "PreToolUse", "pre-tool", "Edit|Write|MultiEdit|NotebookEdit|Bash", 3),
-    ClientHook(
-        "claude", "PostToolUse", "post-tool", f"^(Bash|Edit|Write|MultiEdit|NotebookEdit|{_CLEW})$", 10, False, True
-    ),
+    ClientHook("claude", "PreToolUse", "pre-tool", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+    # Not in the background: a `close` right after a test run must find it.
+    ClientHook("claude", "PostToolUse", "post-tool", f"^(Bash|Edit|Write|MultiEdit|NotebookEdit|{_CLEW})$", 5, False),
     ClientHook("claude", "PostToolUseFailure", "tool-failed", "Bash", 3),
     ClientHook("claude", "PreCompact", "pre-compact", "manual|auto", speaks=False),
     ClientHook("claude", "Stop", "stop"),
@@ -87,7 +93,7 @@ CLAUDE = (
 CODEX = (
     ClientHook("codex", "SessionStart", "session-start", "startup|resume|clear|compact"),
     ClientHook("codex", "UserPromptSubmit", "prompt", seconds=3),
-    ClientHook("codex", "PreToolUse", "pre-tool", "Bash|apply_patch", 3),
+    ClientHook("codex", "PreToolUse", "pre-tool", "Bash|apply_patch"),
     # Codex has no event of its own for a command that failed: its exit code stands in the result.
     ClientHook("codex", "PostToolUse", "post-tool", f"^(Bash|apply_patch|{_CLEW})$", 5),
     ClientHook("codex", "PreCompact", "pre-compact", speaks=False),
@@ -98,7 +104,7 @@ CURSOR = (
     ClientHook("cursor", "sessionStart", "session-start"),
     # Nothing can be added to a prompt here: what fits it is said after the next tool.
     ClientHook("cursor", "beforeSubmitPrompt", "prompt", seconds=3, speaks=False),
-    ClientHook("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", 3, speaks=False),
+    ClientHook("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", speaks=False),
     ClientHook("cursor", "postToolUse", "post-tool", "Shell|Write|Edit|StrReplace|Delete|MCP", 5),
     ClientHook("cursor", "postToolUseFailure", "tool-failed", "Shell", 3),
     ClientHook("cursor", "preCompact", "pre-compact", speaks=False),
@@ -109,17 +115,23 @@ VSCODE = (
     # Claude's format. Matchers are ignored there, so the hook looks at the tool itself.
     ClientHook("vscode", "SessionStart", "session-start"),
     ClientHook("vscode", "UserPromptSubmit", "prompt", seconds=3, speaks=False),
-    ClientHook("vscode", "PreToolUse", "pre-tool", seconds=3),
+    ClientHook("vscode", "PreToolUse", "pre-tool"),
     ClientHook("vscode", "PostToolUse", "post-tool", seconds=5),
     ClientHook("vscode", "PreCompact", "pre-compact", speaks=False),
     ClientHook("vscode", "Stop", "stop"),
+    # VS Code has no such event; Copilot CLI, which reads the same file, has.
+    ClientHook("vscode", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
+COPILOT = tuple(ClientHook("copilot", entry.name, entry.event, None, entry.seconds) for entry in VSCODE)
+"""Copilot CLI runs the hooks of VS Code's file, and unlike VS Code gives the model what is said at a prompt."""
 GEMINI = (
     # Its timeouts are in milliseconds; who writes the entry multiplies.
     ClientHook("gemini", "SessionStart", "session-start"),
     ClientHook("gemini", "BeforeAgent", "prompt", seconds=3),
-    ClientHook("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", 3, speaks=False),
-    ClientHook("gemini", "AfterTool", "post-tool", "run_shell_command|write_file|replace", 5),
+    ClientHook("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", speaks=False),
+    ClientHook(
+        "gemini", "AfterTool", "post-tool", "run_shell_command|write_file|replace|mcp_clew_(start|resume|close)", 5
+    ),
     ClientHook("gemini", "PreCompress", "pre-compact", speaks=False),
     ClientHook("gemini", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
@@ -129,19 +141,29 @@ ANTIGRAVITY = (
 )
 WINDSURF = (
     # Its hooks can refuse and cannot speak, and of a command that ended it does not say how.
-    ClientHook("windsurf", "pre_run_command", "pre-tool", seconds=3, speaks=False),
-    ClientHook("windsurf", "pre_write_code", "pre-tool", seconds=3, speaks=False),
+    ClientHook("windsurf", "pre_run_command", "pre-tool", speaks=False),
+    ClientHook("windsurf", "pre_write_code", "pre-tool", speaks=False),
     ClientHook("windsurf", "post_write_code", "post-tool", speaks=False),
 )
 OPENCODE = (
     # Its hooks are functions of a plugin (`connect/texts/opencode.js`), which starts the command.
     ClientHook("opencode", "experimental.chat.system.transform", "session-start"),
     ClientHook("opencode", "chat.message", "prompt", seconds=3),
-    ClientHook("opencode", "tool.execute.before", "pre-tool", seconds=3, speaks=False),
+    ClientHook("opencode", "tool.execute.before", "pre-tool", speaks=False),
     ClientHook("opencode", "tool.execute.after", "post-tool"),
     ClientHook("opencode", "experimental.session.compacting", "pre-compact", speaks=False),
 )
-ENTRIES: tuple[ClientHook, ...] = (*CLAUDE, *CODEX, *CURSOR, *VSCODE, *GEMINI, *ANTIGRAVITY, *WINDSURF, *OPENCODE)
+ENTRIES: tuple[ClientHook, ...] = (
+    *CLAUDE,
+    *CODEX,
+    *CURSOR,
+    *VSCODE,
+    *COPILOT,
+    *GEMINI,
+    *ANTIGRAVITY,
+    *WINDSURF,
+    *OPENCODE,
+)
 CLIENTS: tuple[str, ...] = tuple(dict.fromkeys(entry.client for entry in ENTRIES))
 
 
@@ -159,7 +181,7 @@ TYPE_CHECKING = False
 REFUSE = 2
 """The exit code by which some events are refused: where the user has set that stops are blocked, and by a guard that a
 person has approved in a client that knows no other refusal."""
-_ASKING = frozenset({"claude", "vscode"})
+_ASKING = frozenset({"claude", "vscode", "copilot"})
 """Clients that can ask their user. The others refuse, and the reason says how the user lets it pass."""
 
 
@@ -210,6 +232,12 @@ def _cursor(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"additional_context": answer["say"]} if answer.get("say") else {}
 
 
+def _copilot(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Claude's format for a decision; context is read at the top level only."""
+    found = _claude("copilot", event, {**answer, "say": ""})
+    return {**found, "additionalContext": answer["say"]} if answer.get("say") else found
+
+
 def _antigravity(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"injectSteps": [{"ephemeralMessage": answer["say"]}]} if answer.get("say") else {}
 
@@ -221,5 +249,5 @@ def _opencode(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"context": answer["say"]} if answer.get("say") else {}
 
 
-_OWN = {"cursor": _cursor, "antigravity": _antigravity, "opencode": _opencode}
+_OWN = {"cursor": _cursor, "copilot": _copilot, "antigravity": _antigravity, "opencode": _opencode}
 """The clients that have a format of their own."""

@@ -4,6 +4,10 @@ Reads the client's JSON from stdin, asks the resident server, and prints what th
 to be out of the way: it ends within 300 ms whatever happens, always with 0 (except where the user has set that
 unfinished work is refused), and prints nothing when nothing fits, nobody answers or anything goes wrong. So it imports
 a few modules of the standard library and those beside it that do the same.
+
+Two answers are waited for, as long as clients wait for a hook, while a server is started: where the work stands, in a
+project that has memory, and what guards say, in a project that has some. If no answer comes then, the guarded deed is
+put before the user.
 """
 
 from __future__ import annotations
@@ -16,8 +20,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    Answer = tuple[int, bytes, bytes]
+    """The exit code, and what is printed to stdout and stderr."""
+
 LIMIT = 0.24
 """Seconds for everything, from the start of the process; what ends it takes a moment more."""
+PATIENCE = 4.2
+"""The same for an answer that must not be missed: clients wait five seconds."""
+LAST_WORD = 0.5
+"""Seconds to say that no answer came."""
+PAUSE = 0.03
+"""Seconds between two looks for a server that starts."""
 LEAST = 0.1
 """Seconds that are left in any case: on a machine so busy that starting took longer, one answer is worth the wait."""
 START = 0.04
@@ -25,21 +38,19 @@ START = 0.04
 STDIN_LIMIT = 0.15
 """Some clients keep the pipe open: what has arrived by then is all."""
 LARGEST_INPUT = 2_000_000
-STARTS = frozenset({"session-start", "prompt"})
+SESSION_START, GUARDING = "session-start", "pre-tool"
+STARTS = frozenset({SESSION_START, "prompt"})
 """Events at which a server that is not there is started, for the next one."""
-KEPT = frozenset({"post-tool", "tool-failed", "pre-compact", "session-end"})
-"""Events of which something is kept; what only asks is of no use later."""
-STARTING_SECONDS = 20.0
-"""A server that somebody has just started is given so long before another is."""
 
 
 def main() -> None:
     code = 0
     try:
-        end = time.monotonic() + max(_limit() - age(), LEAST)
+        begun = time.monotonic() - age()
+        end = max(begun + _limit(), time.monotonic() + LEAST)
         _give_up_at(end)
         # The alarm is set before anything can block: reading stdin, connecting, waiting for an answer.
-        code = run(sys.argv[1:], end)
+        code = run(sys.argv[1:], begun, end)
     except BaseException:  # whatever it is, the agent's work goes on
         if os.environ.get("CLEW_HOOK_DEBUG"):
             raise
@@ -64,9 +75,22 @@ def age() -> float:
         return START
 
 
-def run(words: list[str], end: float) -> int:
-    """Ask the server in the quick way, and do what is left to do when it does not answer."""
-    from clew.faces.hooks.quick import ServerTooLate, Unable, ask
+class HookCall:
+    """What a client's hook was started with."""
+
+    __slots__ = ("client", "data", "event", "here", "home")
+
+    def __init__(self, home: str, event: str, client: str, data: bytes, here: str) -> None:
+        self.home = home
+        self.event = event
+        self.client = client
+        self.data = data
+        self.here = here
+
+
+def run(words: list[str], begun: float, end: float) -> int:
+    """Ask the server, and do what is left to do when it does not answer."""
+    from clew.faces.hooks.quick import ServerTooLate
     from clew.shim.place import Unreachable, data_directory
 
     event, client = _words(words)
@@ -75,18 +99,91 @@ def run(words: list[str], end: float) -> int:
     data = _read(min(time.monotonic() + STDIN_LIMIT, end))
     if not os.path.isdir(home) or not data:
         return 0
+    call = HookCall(home, event, client, data, here)
+    if event in (SESSION_START, GUARDING) and _is_worth_waiting(call):
+        return _wait(call, max(end, begun + PATIENCE))
     is_slow = False
     try:
         # A client gives its last hooks hardly any time, and their answers are of no use to anybody.
         if event != "session-end":
-            return _print(*ask(event, client, data, here, end))
-    except Unable:
-        return _ask_otherwise(home, event, client, data, end)
+            return _print(*_attempt(call, end))
     except Unreachable:
         pass
     except ServerTooLate:
         is_slow = True
-    return _left(home, event, client, data, is_slow)
+    return _left(call, is_slow)
+
+
+def _is_worth_waiting(call: HookCall) -> bool:
+    from clew.faces.hooks.quick import decoded
+    from clew.faces.hooks.where import guarded_directory
+    from clew.guarded_places import read_place
+
+    try:
+        payload = decoded(call.data.decode("utf-8", "replace"))
+    except ValueError:
+        return False
+    if not isinstance(payload, dict):
+        return False
+    place = read_place(call.home, guarded_directory(payload, os.environ, call.here))
+    if call.event == SESSION_START:
+        # What a server keeps of a project is not noted here before the first session.
+        return place is not None or _has_server(call.home)
+    return place is not None and place.is_strict
+
+
+def _has_server(home: str) -> bool:
+    """Whether the memory may be another machine's; reading the file as TOML would cost more than a wrong guess."""
+    if os.environ.get("CLEW_SERVER"):
+        return True
+    try:
+        with open(os.path.join(home, "clew.toml"), "rb") as file:
+            return b"server" in file.read(LARGEST_INPUT)
+    except OSError:
+        return False
+
+
+def _wait(call: HookCall, end: float) -> int:
+    """Ask until an answer comes, from a server that is started where none runs."""
+    from clew.faces.hooks.quick import ServerTooLate
+    from clew.shim.place import Unreachable
+
+    _give_up_at(end + LAST_WORD)
+    while time.monotonic() < end:
+        try:
+            return _print(*_attempt(call, end))
+        except Unreachable:
+            from clew.shim.start import start_behind
+
+            start_behind(call.home)
+        except ServerTooLate:
+            pass
+        time.sleep(PAUSE)
+    return _print(*_unchecked(call)) if call.event == GUARDING else _left(call, True)
+
+
+def _attempt(call: HookCall, end: float) -> Answer:
+    """One question. Raises Unreachable when no server runs, ServerTooLate when it runs and is slow."""
+    from clew.faces.hooks.quick import Unable, ask
+
+    try:
+        return ask(call.event, call.client, call.data, call.here, end)
+    except Unable:
+        return _ask_otherwise(call, end)
+
+
+def _unchecked(call: HookCall) -> Answer:
+    from clew.faces.hooks.client_events import UNCHECKED, reply_of
+
+    question = _question(call)
+    return _worded(question[1], call.event, UNCHECKED, reply_of) if question is not None else (0, b"", b"")
+
+
+def _worded(client: str, event: str, answer: Any, reply_of: Any) -> Answer:
+    import json
+
+    printed, code, error = reply_of(client, event, answer)
+    return code, json.dumps(printed).encode() if printed else b"", error.encode()
 
 
 def _print(code: int, out: bytes, error: bytes) -> int:
@@ -98,89 +195,68 @@ def _print(code: int, out: bytes, error: bytes) -> int:
     return code
 
 
-def _left(home: str, event: str, client: str, data: bytes, is_slow: bool) -> int:
+def _left(call: HookCall, is_slow: bool) -> int:
     """Nobody answered: keep what would be lost, and let a server be there for the next call."""
+    from clew.faces.hooks.client_events import KEPT
+
     # A server that is only slow needs no second one, which would make the machine slower.
-    if event in STARTS and not is_slow:
-        _start(home)
-    question = _question(event, client, data) if event in KEPT else None
+    if call.event in STARTS and not is_slow:
+        from clew.shim.start import start_behind
+
+        start_behind(call.home)
+    question = _question(call) if call.event in KEPT else None
     if question is not None:
         from clew.faces.hooks import spool
 
         directory, _, arguments = question
         # Deeds of subagents are not kept anywhere else either: their session is not the agent's.
         if not arguments.get("subagent"):
-            spool.append(home, directory, arguments)
+            spool.append(call.home, directory, arguments)
     return 0
 
 
-def _question(event: str, client: str, data: bytes) -> tuple[str, str, dict[str, Any]] | None:
-    """Where the agent stands, whose hook it is, and the arguments of `moment`."""
+def _question(call: HookCall) -> tuple[str, str, dict[str, Any]] | None:
+    """Where the agent stands, whose hook it is, and the arguments of `hook_event`."""
     import json
 
     from clew.faces.hooks.client_events import CLIENTS, EVENTS, entry_for
-    from clew.faces.hooks.payload import arguments_of, client_of, directory_of
+    from clew.faces.hooks.payload import arguments_of, client_of
+    from clew.faces.hooks.where import directory_of, guarded_directory
 
     try:
-        payload = json.loads(data)
+        payload = json.loads(call.data)
     except ValueError:
         return None
-    if not isinstance(payload, dict) or event not in EVENTS:
+    if not isinstance(payload, dict) or call.event not in EVENTS:
         return None
-    client = client_of(client, payload)
-    arguments = arguments_of(client, event, payload) if client in CLIENTS else None
+    client = client_of(call.client, payload)
+    arguments = arguments_of(client, call.event, payload) if client in CLIENTS else None
     if arguments is None:
         return None
-    entry = entry_for(client, event)
+    entry = entry_for(client, call.event)
     arguments["speaks"] = entry is not None and entry.speaks
-    return directory_of(payload, os.environ, os.getcwd()), client, arguments
+    where = guarded_directory if call.event == GUARDING else directory_of
+    return where(payload, os.environ, os.getcwd()), client, arguments
 
 
-def _ask_otherwise(home: str, event: str, client: str, data: bytes, end: float) -> int:
+def _ask_otherwise(call: HookCall, end: float) -> Answer:
     """Through a port, or where the quick way is not open."""
-    import json
-
     from clew.faces.hooks.client_events import reply_of
     from clew.shim.one_call import ask
+    from clew.shim.place import Unreachable
 
-    question, left = _question(event, client, data), end - time.monotonic()
+    question, left = _question(call), end - time.monotonic()
     if question is None or left <= 0:
-        return 0
+        return 0, b"", b""
     directory, client, arguments = question
     # 20 ms before our own end: an answer that comes while we give up counts as told and would never be told again.
     asked = {**arguments, "until_ms": int((time.time() + left - 0.02) * 1000)}
-    found = ask("moment", asked, deadline=left, directory=directory, toolset="full", witness="hook")
-    if found is None:
-        return _left(home, event, client, data, False)
+    found = ask("hook_event", asked, deadline=left, directory=directory, toolset="full", witness="hook")
+    # A refusal says nothing, but must not let a guarded deed pass.
+    if found is None or (call.event == GUARDING and not found.get("ok")):
+        raise Unreachable("no answer")
     result = found["envelope"].get("result") if found.get("ok") else None
-    printed, code, error = reply_of(client, event, result if isinstance(result, dict) else {})
-    return _print(code, json.dumps(printed).encode() if printed else b"", error.encode())
-
-
-def _start(home: str) -> None:
-    """Start a server for the next call, unless one runs and is only slow, or was started just now."""
-    from clew.faces.hooks.spool import FOLDER
-    from clew.locks import is_running
-    from clew.shim.address import read_address
-    from clew.shim.place import Unreachable
-    from clew.shim.start import start_behind
-
-    try:
-        if is_running(int(read_address(home)["pid"])):
-            return
-    except (Unreachable, KeyError, ValueError):
-        pass
-    os.makedirs(os.path.join(home, FOLDER), mode=0o700, exist_ok=True)
-    mark = os.path.join(home, FOLDER, "starting")
-    try:
-        if time.time() - os.stat(mark).st_mtime < STARTING_SECONDS:
-            return
-    except OSError:
-        pass
-    # Written before the start, so that a burst of hooks starts one server and not one each.
-    with open(mark, "w"):
-        pass
-    start_behind(home)
+    return _worded(client, call.event, result if isinstance(result, dict) else {}, reply_of)
 
 
 def _words(words: list[str]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""From what a client tells its hooks to the arguments of the operation `moment`.
+"""From what a client tells its hooks to the arguments of the operation `hook_event`.
 
 Formats drift, so everything is looked for under the names that clients have used, and what is not understood is left
 out. The standard library only, and little of it: every tool call of an agent waits for this.
@@ -28,43 +28,45 @@ _EDITS = frozenset(
     {
         *("edit", "write", "multiedit", "notebookedit", "strreplace", "delete", "apply_patch", "write_file", "replace"),
         *("create_file", "replace_string_in_file", "insert_edit_into_file", "editfiles", "tabwrite", "patch"),
-        *("pre_write_code", "post_write_code"),
+        *("pre_write_code", "post_write_code", "create"),
     }
 )
-_WRITES = frozenset({"write", "write_file", "create_file"})
+_WRITES = frozenset({"write", "write_file", "create_file", "create"})
 _PATCHES = frozenset({"apply_patch", "patch"})
 _SESSIONS = ("session_id", "conversation_id", "sessionId", "conversationId", "trajectory_id")
-_OWN = re.compile(r"(?:mcp__.*clew.*__|mcp:)(?:start|resume|close)")
+_OWN = re.compile(r"(?:\bmcp_.*clew.*_|\bclew(?:-|_)|mcp:)(?:start|resume|close)$")
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file")
-_TEXTS = ("content", "contents", "new_string", "newString", "new_source", "file_text", "code")
-_BEFORE = ("old_string", "oldString")
+_TEXTS = ("content", "contents", "new_string", "newString", "new_str", "new_source", "file_text", "code")
+_BEFORE = ("old_string", "oldString", "old_str")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_SHELL_PATCH = re.compile(
+    r"\s*(?:cd\s+(\S+)\s*&&\s*)?apply_?patch\b(?=.*^\*\*\* Begin Patch)", re.DOTALL | re.MULTILINE
+)
+"""Codex without a patch tool patches through the shell and carries it out itself."""
 _EXIT = re.compile(r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(-?\d{1,5})\b", re.IGNORECASE)
+_ENDED = re.compile(r"^Exit Code: (-?\d{1,5})\s*$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:Error|Signal): (?!\(none\)|0\b)", re.MULTILINE)
+LARGEST_TAIL = 1_000_000
+"""Bytes at the end of a transcript among which the call that has just ended is looked for."""
+_RESULTS = ("tool_response", "tool_output", "tool_result", "result")
 _CODES = ("exit_code", "exitCode", "returncode", "code", "status", "exit")
-_OUTPUTS = ("stdout", "stderr", "output", "error", "llmContent", "content", "text")
+_OUTPUTS = ("stdout", "stderr", "output", "error", "llmContent", "text_result_for_llm", "content", "text")
+_COPILOT_ENDED = re.compile(r"<shellId: \S+ completed with exit code (-?\d{1,5})>\s*\Z")
+_ADDED = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL)
+"""What Gemini CLI puts before a prompt: the answers of hooks, ours among them."""
 
 
-def client_of(named: str, payload: Mapping[str, Any]) -> str:
-    """Whose hook it really is: Cursor also runs the hooks that it finds in Claude's files."""
-    return "cursor" if payload.get("cursor_version") or payload.get("conversation_id") else named
-
-
-def directory_of(payload: Mapping[str, Any], environ: Mapping[str, str], here: str) -> str:
-    """The project: what the client calls so, as long as the agent still stands in it."""
-    roots = payload.get("workspace_roots") or payload.get("workspacePaths")
-    told = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
-    place = told if isinstance(told, str) and os.path.isdir(told) else here
-    for name in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR"):
-        project = environ.get(name, "")
-        if project and os.path.isdir(project) and (place + os.sep).startswith(project.rstrip(os.sep) + os.sep):
-            return project
-    return place
+def client_of(named: str, payload: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> str:
+    """Whose hook it really is: Cursor also runs the hooks in Claude's files, Copilot CLI those of VS Code."""
+    if payload.get("cursor_version") or payload.get("conversation_id"):
+        return "cursor"
+    return "copilot" if environ.get("COPILOT_CLI") and named in ("vscode", "claude") else named
 
 
 def arguments_of(
     client: str, event: str, payload: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> dict[str, Any] | None:
-    """The arguments of `moment`; None when there is nothing to ask or to keep."""
+    """The arguments of `hook_event`; None when there is nothing to ask or to keep."""
     session = _session(payload)
     if not session or _is_continued(payload) or _is_headless(payload, environ):
         return None
@@ -74,7 +76,8 @@ def arguments_of(
     if event == "session-start":
         found["source"] = _first(payload, ("source",))[:100]
     elif event == "prompt":
-        found["prompt"] = _first(payload, ("prompt", "user_prompt", "message"))[:MOST_TEXT]
+        asked = _first(payload, ("prompt", "user_prompt", "message"))[:MOST_TEXT]
+        found["prompt"] = _ADDED.sub("", asked).strip()
     elif event in ("pre-tool", "post-tool", "tool-failed"):
         tool = _tool(event, payload)
         return {**found, **tool} if tool else None
@@ -130,6 +133,9 @@ def _command(given: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, 
         command = words[2] if len(words) == 3 and words[1].startswith("-") else " ".join(words)
     if not isinstance(command, str) or not command.strip():
         return {}
+    patching = _SHELL_PATCH.match(command)
+    if patching:
+        return _patched(command, (patching.group(1) or "").strip("'\""))
     folder = _first(given, ("cwd", "workdir", "dir_path")) or _first(payload, ("cwd",))
     return {"tool": "command", "command": command[:MOST_TEXT], "folder": folder[:4096]}
 
@@ -148,8 +154,9 @@ def _edit(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"tool": "edit", "paths": [path[:4096]], "text": text, "before": before, "whole": name in _WRITES}
 
 
-def _patched(patch: str) -> dict[str, Any]:
-    paths = [(match[0] or match[1]).strip()[:4096] for match in _PATCHED.findall(patch)]
+def _patched(patch: str, folder: str = "") -> dict[str, Any]:
+    named = [(match[0] or match[1]).strip() for match in _PATCHED.findall(patch)]
+    paths = [os.path.join(folder, path)[:4096] for path in named]
     lines = patch.splitlines()
     added = "\n".join(line[1:] for line in lines if line.startswith("+"))
     removed = "\n".join(line[1:] for line in lines if line.startswith("-"))
@@ -160,9 +167,11 @@ def _patched(patch: str) -> dict[str, Any]:
 
 def _ending(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """How a command ended. Without an exit code it is unknown, and an unknown end proves nothing."""
-    response = _object(payload.get("tool_response") or payload.get("tool_output") or payload.get("result") or {})
+    response = _object(_present(payload, _RESULTS) or {})
     output = _output(payload)
     code = _exit_code(response, output)
+    if code is None and not response:
+        code = _transcript_code(payload)
     if payload.get("is_interrupt") or response.get("interrupted") or response.get("backgroundTaskId"):
         code = None
     elif code is None and event == "tool-failed":
@@ -180,14 +189,49 @@ def _exit_code(response: Mapping[str, Any], output: str) -> int | None:
             value = holder.get(name)  # type: ignore[union-attr]
             if isinstance(value, int) and not isinstance(value, bool):
                 return value
-    found = _EXIT.search(output[:300])
-    return int(found.group(1)) if found else None
+    is_copilot = "text_result_for_llm" in response
+    found = _COPILOT_ENDED.search(output[-200:]) if is_copilot else _EXIT.search(output[:300])
+    return int(found.group(1)) if found else _gemini_code(output)
+
+
+def _gemini_code(output: str) -> int | None:
+    """Gemini CLI says how a command ended behind its output, and of one that succeeded only who ran it."""
+    ending = output[-600:]
+    if "Process Group PGID:" not in ending:
+        return None
+    codes = _ENDED.findall(ending)
+    return int(codes[-1]) if codes else (None if _FAILED.search(ending) else 0)
+
+
+def _transcript_code(payload: Mapping[str, Any]) -> int | None:
+    """Codex tells its hooks the bare output; the exit code stands in its transcript, in the line of the call."""
+    id, path = payload.get("tool_use_id"), payload.get("transcript_path")
+    if not isinstance(id, str) or not id or not isinstance(path, str):
+        return None
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - LARGEST_TAIL, 0))
+            lines = [line for line in file.read(LARGEST_TAIL).splitlines() if id.encode() in line]
+        found = [code for line in lines if (code := _code_in(json.loads(line))) is not None]
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found[-1] if found else None
+
+
+def _code_in(value: Any) -> int | None:
+    """A field of that name at any depth; never a text that a command printed."""
+    if isinstance(value, dict):
+        code = value.get("exit_code")
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return next((code for item in inner if (code := _code_in(item)) is not None), None)
 
 
 def _output(payload: Mapping[str, Any]) -> str:
     """What the tool printed, the end of it."""
     parts: list[str] = []
-    for name in ("tool_response", "tool_output", "result", "error", "error_message"):
+    for name in (*_RESULTS, "error", "error_message"):
         _collect(payload.get(name), parts)
     return "\n".join(parts)[-MOST_TEXT:]
 

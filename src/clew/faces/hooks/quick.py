@@ -77,8 +77,8 @@ def ask(event: str, client: str, data: bytes, directory: str, end: float) -> tup
     address = _address(home)
     if "socket" not in address:
         raise Unable
-    greeting = _greeting(event, client, data, directory, str(address.get("secret")), end)
-    return _exchange(str(address["socket"]), greeting, end)
+    handshake = _handshake(event, client, data, directory, str(address.get("secret")), end)
+    return _exchange(str(address["socket"]), handshake, end)
 
 
 def _address(home: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _address(home: str) -> dict[str, Any]:
     return found
 
 
-def _greeting(event: str, client: str, data: bytes, directory: str, secret: str, end: float) -> bytes:
+def _handshake(event: str, client: str, data: bytes, directory: str, secret: str, end: float) -> bytes:
     until = int((time.time() + end - time.monotonic() - 0.02) * 1000)
     environ = ",".join(f"{encoded(name)}:{encoded(value)}" for name, value in os.environ.items())
     texts = {
@@ -109,7 +109,7 @@ def _greeting(event: str, client: str, data: bytes, directory: str, secret: str,
     return f'{{"clew":{PROTOCOL},"until_ms":{until},"environ":{{{environ}}},{told}}}\n'.encode()
 
 
-def _exchange(path: str, greeting: bytes, end: float) -> tuple[int, bytes, bytes]:
+def _exchange(path: str, handshake: bytes, end: float) -> tuple[int, bytes, bytes]:
     try:
         import _socket
     except ImportError:
@@ -127,7 +127,7 @@ def _exchange(path: str, greeting: bytes, end: float) -> tuple[int, bytes, bytes
         channel.close()
         raise Unreachable(str(problem)) from problem
     try:
-        channel.sendall(greeting)
+        channel.sendall(handshake)
         return _read(_received(channel, end))
     except OSError as problem:
         raise ServerTooLate from problem

@@ -1,10 +1,10 @@
-"""Who is calling: one `Connection` for each wire with a handshake, one for each stateless request."""
+"""Who is calling: one `Connection` for each wire with a handshake or pipe, one for each stateless request over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,15 +19,15 @@ from mcp.server.subscriptions import (
 )
 from mcp_types import CallToolRequestParams, LoggingLevel
 
-from clew.faces.mcp.protocol import Request, client_name, is_stateless, wire_of
+from clew.faces.mcp.protocol import Request, client_name, is_stateless, principal_of, session_kept, wire_of
 from clew.faces.mcp.sampling import can_list_roots, can_sample, handshake_roots, handshake_sampler, stateless_sampler
 from clew.registry.connection import Connection
 from clew.settings import Settings
 
 if TYPE_CHECKING:
-    from clew.faces.mcp.workers import Workers
     from clew.registry.catalogue import Catalogue
     from clew.registry.dispatch import Dispatcher
+    from clew.registry.workers import Workers
 
 _KEY = "clew"
 
@@ -85,10 +85,14 @@ class Origin:
 
 
 class Connections:
-    def __init__(self, settings: Settings, bus: InMemorySubscriptionBus, origin: Origin | None = None) -> None:
+    def __init__(
+        self, settings: Settings, bus: InMemorySubscriptionBus, origin: Origin | None = None, is_pipe: bool = False
+    ) -> None:
         self._settings = settings
         self._bus = bus
         self._origin = origin
+        # Over a pipe there is one client, whichever era of the protocol it speaks: the pipe is the connection.
+        self._pipe = self._durable(None) if is_pipe else None
 
     @property
     def toolset(self) -> str:
@@ -103,45 +107,70 @@ class Connections:
         return link
 
     def _connect(self, wire: Wire) -> Handshake:
-        link = Handshake(wire, self._new_connection(durable=True))
-        # Callers are kept apart by it; two clients of one name must not share a focus.
-        link.connection.handle = wire.session_id or uuid4().hex  # stdio has no id of its own
-        if self._origin is not None:
-            self._origin.give_back(link.connection)
-            self._origin.note(link.connection)
+        link = Handshake(wire, self._pipe or self._durable(wire.session_id))
         wire.exit_stack.callback(self._bus.subscribe(link.deliver))
         wire.exit_stack.callback(link.release)
         return link
 
     def of(self, request: Request, params: CallToolRequestParams | None = None) -> Connection:
-        if is_stateless(request):
-            return self._stateless(request, params)
+        connection = self._stateless(request, params) if is_stateless(request) else self._with_handshake(request)
+        # Of each request, because a token is looked up at each. A session is bound to the one that opened it.
+        connection.principal = principal_of(request)
+        return connection
+
+    def _with_handshake(self, request: Request) -> Connection:
         connection = self.link(request).connection
+        if (shared := session_kept(request)) is not None:
+            connection.go_on(shared[0])
         # The name comes with the handshake, which is over at the first call and not yet when the wire is made.
         if connection.client is None:
             connection.client = client_name(request)
+        if connection.sampler is None and connection.roots is None:
             connection.sampler = handshake_sampler() if can_sample(request) else None
             connection.roots = handshake_roots() if can_list_roots(request) else None
         return connection
 
     def _stateless(self, request: Request, params: CallToolRequestParams | None) -> Connection:
-        connection = self._new_connection(durable=False)
-        connection.client = client_name(request)
+        connection = self._pipe or self._new_connection(durable=False)
+        connection.client = connection.client or client_name(request)
         if params is not None and can_sample(request):
-            connection.sampler = stateless_sampler(params)
-            connection.resume = params.request_state
+            # Replies and state belong to this request alone; calls of one pipe may run at the same time.
+            return replace(connection, sampler=stateless_sampler(params), resume=params.request_state)
+        return connection
+
+    def _durable(self, handle: str | None) -> Connection:
+        """A connection that is remembered between its calls."""
+        connection = self._new_connection(durable=True)
+        # Callers are kept apart by it; two clients of one name must not share a focus.
+        connection.handle = handle or uuid4().hex  # stdio has no id of its own
+        if self._origin is not None:
+            self._origin.give_back(connection)
+            self._origin.note(connection)
         return connection
 
     def _new_connection(self, durable: bool) -> Connection:
         return Connection(toolset=self._settings.toolset, agent_id=self._settings.agent_id, durable=durable)
 
-    def note(self, connection: Connection) -> None:
+    async def note(self, request: Request, connection: Connection) -> None:
         """After a call: it may have moved the connection."""
+        if (shared := session_kept(request)) is not None:
+            await shared[1](connection.kept())
+        if self._pipe is not None and connection is not self._pipe:
+            self._pipe.take_over(connection)
         if self._origin is not None:
             self._origin.note(connection)
 
     def log_level(self, request: Request) -> LoggingLevel | None:
         return None if is_stateless(request) else self.link(request).log_level
+
+
+def caller_of(request: Request, connection: Connection) -> Hashable:
+    """Whose call this is, as far as seats are shared out: a connection, or all stateless calls of one client."""
+    if connection.handle is not None:
+        return connection.handle
+    sent = getattr(request, "request", None)
+    headers, client = getattr(sent, "headers", {}), getattr(sent, "client", None)
+    return (headers.get("authorization"), client.host if client is not None else None, connection.client)
 
 
 class Offered:

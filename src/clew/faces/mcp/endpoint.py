@@ -2,44 +2,60 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio import to_thread
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http import EventStore
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route, request_response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew import __version__
 from clew.errors import ClewError
 from clew.faces.http import (
     BODY_LIMIT,
+    PRINCIPAL,
+    CallLimit,
+    Challenge,
     Guests,
     HostGate,
     Hosts,
     HttpServer,
     ImpatientProtocol,
+    Recognize,
     TokenGate,
+    TooManyCalls,
     base_address,
     bind_next,
     check_address,
     most_connections,
+    plain_challenge,
+    refuse_for_now,
 )
+from clew.faces.mcp.front_door import PATH, door_of
+from clew.faces.mcp.http_sessions import SharedOutSessions
+from clew.faces.mcp.operating import operating_routes
 from clew.faces.mcp.server import ClewServer, build_server
+from clew.faces.mcp.session_book import SessionBook
+from clew.faces.web.bearer import AGENT, bearers_of
 from clew.logs import configure_logs
-from clew.settings import MIND_MEM
+from clew.registry.accounts import spans
+from clew.registry.credentials import Principal
 from clew.store.database import probe
 
 if TYPE_CHECKING:
     from clew.app import Clew
 
-PATH = "/mcp"
 MOST_SESSIONS = 1_000
 """Connections with a handshake at a time; each keeps some 40 kB for half an hour, and the next is answered with 503."""
 FAREWELL = 2
@@ -62,13 +78,16 @@ def run_http(
     Host, Origin and body size are checked for every route. The token is checked for MCP only: other
     faces hand in their own gate with their routes (`TokenGate` fits an API, not a page for people).
     """
-    check_address(host, clew.settings.token)
+    check_address(host, clew.settings.token, clew.settings.jwt_issuer)
     configure_logs(clew.settings)
+    send_rest = _export_spans()
+    door = door_of(clew.settings)
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
     guests = Guests(clew.settings.observatory_cors)
-    routes = [ready_route(clew), *_older_routes(clew), *extra_routes]
-    app = http_app(server, clew.settings.token, hosts, routes, guests=guests)
+    routes = [ready_route(clew), *operating_routes(clew), *_older_routes(clew), *door.routes, *extra_routes]
+    book = SessionBook(clew) if clew.dispatcher.keeps_store else None
+    app = http_app(server, bearers_of(clew), hosts, routes, guests=guests, challenge=door.challenge, book=book)
     listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))
@@ -76,6 +95,9 @@ def run_http(
         app,
         log_config=None,
         access_log=False,
+        # Without a proxy that is trusted by name, anybody could choose the address that he seems to come from.
+        proxy_headers=bool(clew.settings.trusted_proxies),
+        forwarded_allow_ips=list(clew.settings.trusted_proxies),
         server_header=False,
         timeout_graceful_shutdown=FAREWELL,
         http=ImpatientProtocol,
@@ -83,11 +105,21 @@ def run_http(
         # Small messages, mostly on this machine: packing them costs more than it saves.
         ws_per_message_deflate=False,
     )
-    HttpServer(config, server.end_streams).run(sockets=[listener])
+    HttpServer(config, server.end_streams, send_rest).run(sockets=[listener])
+
+
+def _export_spans() -> Callable[[], None]:
+    """Send spans where the variables of OpenTelemetry say so; returns what sends the last ones."""
+    if "OTEL_EXPORTER_OTLP_ENDPOINT" not in os.environ:
+        return lambda: None
+    from clew.traces import configured_exporter
+
+    spans.exporter = configured_exporter()
+    return spans.exporter.flush if spans.exporter is not None else lambda: None
 
 
 def _older_routes(clew: Clew) -> list[BaseRoute]:
-    if clew.settings.toolset != MIND_MEM:
+    if not clew.settings.contract.serves_older_http:
         return []
     # Imported here: no other client asks for it, and the start of every server would pay for loading it.
     from clew.faces.mcp.sse import sse_routes
@@ -97,31 +129,55 @@ def _older_routes(clew: Clew) -> list[BaseRoute]:
 
 def http_app(
     server: ClewServer,
-    token: str | None,
+    recognize: Recognize | None,
     hosts: Hosts,
     extra_routes: Iterable[BaseRoute] = (),
     *,
     guests: Guests | None = None,
+    challenge: Challenge = plain_challenge,
+    book: SessionBook | None = None,
     event_store: EventStore | None = None,
     retry_interval: int | None = None,
 ) -> Starlette:
-    manager = StreamableHTTPSessionManager(
+    manager = SharedOutSessions(
         server,
         event_store,
         retry_interval=retry_interval,
         max_request_body_size=BODY_LIMIT,
         max_sessions=MOST_SESSIONS,
+        book=book,
     )
+    sessions = OwnedSessions(StreamableHTTPASGIApp(manager))
     routes = [
-        Route(PATH, endpoint=TokenGate(StreamableHTTPASGIApp(manager), token)),
+        Route(PATH, endpoint=TokenGate(sessions, recognize or _everybody, challenge)),
         Route("/health", health),
         *extra_routes,
     ]
     gates = [
         Middleware(HostGate, hosts=hosts, guests=guests or Guests()),
         Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_LIMIT),
+        Middleware(CallLimit),
     ]
-    return Starlette(routes=routes, middleware=gates, lifespan=lambda _: manager.run())
+    refusals = {TooManyCalls: refuse_for_now}
+    return Starlette(routes=routes, middleware=gates, exception_handlers=refusals, lifespan=lambda _: manager.run())
+
+
+async def _everybody(_: HTTPConnection) -> Principal:
+    return AGENT
+
+
+class OwnedSessions:
+    """Tells the SDK whose request it is, so that a session opened with a token is used with that token only."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        principal: Principal | None = scope.get(PRINCIPAL)
+        if principal is not None and principal.token:
+            access = AccessToken(token=principal.token, client_id=principal.token, scopes=sorted(principal.scopes))
+            scope = {**scope, "user": AuthenticatedUser(access)}
+        await self._app(scope, receive, send)
 
 
 def ready_route(clew: Clew) -> Route:
@@ -134,7 +190,7 @@ def ready_route(clew: Clew) -> Route:
             return JSONResponse({"status": "unavailable", "code": problem.code}, 503)
         return JSONResponse({"status": "ready"})
 
-    return Route("/ready", endpoint=TokenGate(request_response(ready), clew.settings.token))
+    return Route("/ready", endpoint=TokenGate(request_response(ready), bearers_of(clew)))
 
 
 async def health(_: Request) -> JSONResponse:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import secrets
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeAlias, get_args
@@ -18,8 +21,13 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from clew.registry.credentials import Principal
 from clew.registry.envelope import Answer
 
+REQUEST_ID = "x-request-id"
+SESSION_KEPT = "clew.session"
+"""Under which key of a scope stands what the store keeps of a session of MCP over HTTP."""
+_FIT_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 Request: TypeAlias = ServerRequestContext[Any, Any]
 
 current: ContextVar[Request] = ContextVar("clew_mcp_request")
@@ -42,6 +50,22 @@ def wire_of(request: Request) -> Connection:
 def client_name(request: Request) -> str | None:
     params = request.session.client_params
     return params.client_info.name if params is not None else None
+
+
+def principal_of(request: Request) -> Principal | None:
+    """Whom the gate of the HTTP server let in; None over a pipe."""
+    if request.request is None:
+        return None
+    from clew.faces.http import PRINCIPAL  # a server over a pipe never loads what serves HTTP
+
+    found: Principal | None = request.request.scope.get(PRINCIPAL)
+    return found
+
+
+def session_kept(request: Request) -> tuple[dict[str, Any], Callable[[dict[str, Any]], Awaitable[None]]] | None:
+    """What the store keeps of the request's session, and whom to tell when that changes; None where it keeps none."""
+    scope = getattr(request.request, "scope", None)
+    return scope.get(SESSION_KEPT) if scope is not None else None
 
 
 def complete(**fields: Any) -> dict[str, Any]:
@@ -106,3 +130,12 @@ def _wanted(request: Request, threshold: LoggingLevel | None, level: LoggingLeve
     if is_stateless(request):
         return level in allowed_log_levels(request.protocol_version, request.meta)
     return threshold is not None and _SEVERITY.index(level) >= _SEVERITY.index(threshold)
+
+
+def request_id_of(request: Request) -> str:
+    """As the proxy in front named the HTTP request, else a new one; over a pipe the id of the message."""
+    headers = getattr(request.request, "headers", None)
+    if headers is None:
+        return str(request.request_id or "")
+    given = str(headers.get(REQUEST_ID, ""))
+    return given if _FIT_ID.fullmatch(given) else secrets.token_hex(8)

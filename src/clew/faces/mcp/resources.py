@@ -33,13 +33,13 @@ from mcp_types import (
 )
 
 from clew.errors import ClewError
-from clew.faces.mcp.connections import Connections, Offered
+from clew.faces.mcp.connections import Connections, Offered, caller_of
 from clew.faces.mcp.protocol import Request, check_cursor, complete, is_stateless
-from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, PromptEntry, ResourceEntry
 from clew.registry.connection import Connection
 from clew.registry.dispatch import Dispatcher
-from clew.registry.toolsets import TOOLSETS
+from clew.registry.toolsets import toolset_named
+from clew.registry.workers import Workers
 from clew.store.database import Database
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Resources(Offered):
 
     def _listed(self) -> Iterator[ResourceEntry]:
         """Those of the server's toolset; every other one can be read as well."""
-        scheme = TOOLSETS[self._connections.toolset].resources
+        scheme = toolset_named(self._connections.toolset).resources
         return (entry for entry in self._catalogue.resources if entry.uri.startswith(scheme))
 
     async def list_templates(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
@@ -90,7 +90,8 @@ class Resources(Offered):
     async def read(self, request: Request, params: ReadResourceRequestParams) -> dict[str, Any]:
         connection = self._connections.of(request)
         try:
-            found = await self._workers.run(partial(self._dispatcher.read_resource, params.uri, connection))
+            work = partial(self._dispatcher.read_resource, params.uri, connection)
+            found = await self._workers.run(work, caller=caller_of(request, connection))
         except ClewError as problem:
             raise _failure(request, params.uri, problem) from problem
         return complete(contents=[{"uri": found.uri, "mimeType": found.mime_type, "text": found.text}])
@@ -129,13 +130,14 @@ def prompt_of(entry: PromptEntry) -> dict[str, Any]:
 class Prompts(Offered):
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
-        return complete(prompts=[prompt_of(entry) for entry in self._catalogue.prompts])
+        listed = self._catalogue.prompts if toolset_named(self._connections.toolset).lists_prompts else ()
+        return complete(prompts=[prompt_of(entry) for entry in listed])
 
     async def get(self, request: Request, params: GetPromptRequestParams) -> dict[str, Any]:
         connection = self._connections.of(request)
         work = partial(self._dispatcher.get_prompt, params.name, params.arguments or {}, connection)
         try:
-            found = await self._workers.run(work)
+            found = await self._workers.run(work, caller=caller_of(request, connection))
         except ClewError as problem:
             raise MCPError(INVALID_PARAMS, problem.message, problem.to_dict()) from problem
         messages = [{"role": role, "content": {"type": "text", "text": text}} for role, text in found.messages]
@@ -157,7 +159,7 @@ class Completions:
         asked = params.argument
         work = partial(self._dispatcher.complete, kind, ref, asked.name, asked.value, connection)
         try:
-            values = await self._workers.run(work)
+            values = await self._workers.run(work, caller=caller_of(request, connection))
         except ClewError:
             values = []  # an unknown reference completes to nothing; only its use is an error
         return complete(completion={"values": values[:_LIMIT], "hasMore": len(values) > _LIMIT})
@@ -172,6 +174,7 @@ LIMIT = 256
 PER_CLIENT = 64
 """Watched resources of one connection, so that one client cannot take them all from the others."""
 _PATIENCE = 0.5
+_REMOTE_PAUSE = 5.0
 
 
 @dataclass
@@ -241,6 +244,11 @@ class Watches:
     def _changes(self, stop: threading.Event) -> Iterator[None]:
         from clew.store.events import follow
 
+        if not self._dispatcher.keeps_store:
+            # No feed comes from the server that has the store, so what is watched is read now and then.
+            while not stop.wait(_REMOTE_PAUSE):
+                yield None
+            return
         # The first look comes before any event: a change may have slipped in before the feed's start.
         missed = True
         for events in follow(self._database, None, stop, _PATIENCE):

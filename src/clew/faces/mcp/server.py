@@ -37,11 +37,12 @@ from pydantic import ValidationError
 
 from clew import __version__
 from clew.faces.mcp.connections import Connections, Origin
-from clew.faces.mcp.protocol import Request, is_stateless, wire_of
+from clew.faces.mcp.protocol import Request, is_stateless, request_id_of, wire_of
 from clew.faces.mcp.resources import Completions, Listening, Prompts, Resources, Watches
-from clew.faces.mcp.workers import Workers
+from clew.registry.accounts import came_with
 from clew.registry.catalogue import Catalogue, catalogue
-from clew.registry.toolsets import TOOLSETS
+from clew.registry.toolsets import toolset_named
+from clew.registry.workers import Workers
 
 if TYPE_CHECKING:
     from mcp.server.request_state import RequestStateBoundary
@@ -52,7 +53,7 @@ from functools import partial
 
 from mcp_types import INVALID_PARAMS
 
-from clew.faces.mcp.connections import Offered
+from clew.faces.mcp.connections import Offered, caller_of
 from clew.faces.mcp.protocol import ProgressReport, check_cursor, complete, current, narrate
 from clew.faces.mcp.sampling import input_required
 from clew.registry.catalogue import OperationEntry, ResourceEntry, listed
@@ -181,11 +182,11 @@ class ClewServer(Server[Any]):
 class Parts:
     """What stands behind the methods, each part given the others it needs."""
 
-    def __init__(self, clew: Clew, entries: Catalogue, origin: Origin | None) -> None:
+    def __init__(self, clew: Clew, entries: Catalogue, origin: Origin | None, is_pipe: bool) -> None:
         dispatcher = clew.dispatcher
         self.bus = InMemorySubscriptionBus()
         self.workers = Workers()
-        self.connections = Connections(clew.settings, self.bus, origin)
+        self.connections = Connections(clew.settings, self.bus, origin, is_pipe)
         self.watches = Watches(dispatcher, clew.database, self.workers, self.bus)
         self.tools = Tools(entries, dispatcher, self.connections, self.workers)
         self.resources = Resources(entries, dispatcher, self.connections, self.workers, self.watches)
@@ -212,16 +213,21 @@ class Parts:
         return {}
 
 
-def build_server(clew: Clew, entries: Catalogue | None = None, origin: Origin | None = None) -> ClewServer:
-    """Cheap: reads the generated index, opens no database, imports no domain module."""
-    parts = Parts(clew, entries or catalogue(), origin)
-    toolset = TOOLSETS[clew.settings.toolset]
+def build_server(
+    clew: Clew, entries: Catalogue | None = None, origin: Origin | None = None, is_pipe: bool = False
+) -> ClewServer:
+    """Cheap: reads the generated index, opens no database, imports no domain module.
+
+    `is_pipe`: everything this server is asked comes from one client over one pipe.
+    """
+    parts = Parts(clew, entries or catalogue(), origin, is_pipe)
+    toolset = toolset_named(clew.settings.toolset)
     server = ClewServer(
         toolset.server,
         version=__version__,
         title="Clew",
         description="A durable memory for AI agents.",
-        instructions="\n\n".join(filter(None, (clew.settings.no_workspace, toolset.instructions))),
+        instructions="\n\n".join(filter(None, (clew.settings.notice, toolset.instructions))),
         cache_hints=_CACHE_HINTS,
         lifespan=parts.lifespan,
         get_tool_input_schema=parts.tools.input_schema,
@@ -335,12 +341,20 @@ class Tools(Offered):
 
     async def call(self, request: Request, params: CallToolRequestParams) -> dict[str, Any]:
         current.set(request)
+        came_with(request_id_of(request), getattr(request.request, "headers", {}).get("traceparent"))
         connection = self._connections.of(request, params)
         progress = ProgressReport(request)
         work = partial(self._dispatcher.call, params.name, params.arguments, connection, progress)
-        answer = await self._workers.run(work)
+        entry = self._catalogue.find(params.name)
+        answer = await self._workers.run(
+            work,
+            caller=caller_of(request, connection),
+            operation=entry.name if entry is not None else "",
+            # What one connection writes is written in the order in which it was sent, also when it was sent at once.
+            is_ordered=connection.handle is not None and entry is not None and not entry.read_only,
+        )
         await progress.delivered()
-        self._connections.note(connection)
+        await self._connections.note(request, connection)
         if answer.input_required is not None:
             return input_required(answer.input_required)
         await narrate(request, self._connections.log_level(request), params.name, answer)

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from clew.faces.http import BODY_LIMIT, TokenGate, refuse
 from clew.faces.mcp.server import build_server
+from clew.faces.web.bearer import bearers_of
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -24,10 +25,10 @@ MOST_STREAMS = 200
 
 def sse_routes(clew: Clew) -> list[BaseRoute]:
     streams = EventStreams(clew)
-    token = clew.settings.token
+    bearers = bearers_of(clew)
     return [
-        Route(LISTEN, endpoint=TokenGate(streams.listen, token), methods=["GET"]),
-        Mount(SEND, app=TokenGate(streams.transport.handle_post_message, token)),
+        Route(LISTEN, endpoint=TokenGate(streams.listen, bearers), methods=["GET"]),
+        Mount(SEND, app=TokenGate(streams.transport.handle_post_message, bearers)),
     ]
 
 

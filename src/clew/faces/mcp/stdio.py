@@ -234,7 +234,7 @@ async def converse(
     clew: Clew, lines: AsyncIterator[bytes], output: MessageOutput, origin: Origin | None = None
 ) -> None:
     """Serves the client whose messages `lines` gives, until they end and those that were read are answered."""
-    server = build_server(clew, origin=origin)
+    server = build_server(clew, origin=origin, is_pipe=True)
     debts = Debts()
     answers = Outgoing(output, debts)
     await server.run(Incoming(lines, answers, debts), answers, server.create_initialization_options())

@@ -6,7 +6,9 @@ Calls of the page and of the API run the same operations with the same checks as
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio.to_thread
 import orjson
@@ -21,18 +23,24 @@ from clew.faces.connect.servers import Target, this_command
 from clew.faces.web.assets import Static, tag
 from clew.faces.web.gate import PageGate, refusal
 from clew.faces.web.live import Live
+from clew.faces.web.remote_calls import remote_route
 from clew.faces.web.socket import Sockets
-from clew.faces.web.wire_shapes import ask, page_connection, snapshot
-from clew.ids import AGENT
+from clew.faces.web.wire_shapes import ask, page_connection, readable, snapshot
+from clew.kinds import statuses
+from clew.registry.accounts import came_with
+from clew.registry.callers import client_families
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
+from clew.registry.credentials import Principal
+from clew.registry.workers import Workers
 
 if TYPE_CHECKING:
     from clew.app import Clew
 
 JSON = "application/json"
-AUTHOR_HEADER = "x-clew-author"
-"""Names the person at the page, who becomes the author of what the call writes."""
+MOST_PROJECTS = 100
+AT_WORK_MS = 10 * 60_000
+"""An agent that wrote this recently is at work."""
 ALL, ABANDONED = "all", "abandoned"
 """What clients of the Observatory also ask for as a status. No session is ever given up: any of them can be resumed."""
 
@@ -41,13 +49,15 @@ class Calls:
     def __init__(self, clew: Clew, gate: PageGate) -> None:
         self._clew = clew
         self._gate = gate
+        self._workers = Workers()
 
     async def call(self, request: Request) -> Response:
         """Take `{name, arguments}` and answer with the envelope of the operation."""
         # The cheap checks come first: nothing of the body is read for a foreign site or without the token.
         if not self._gate.is_ours(request):
             return refusal(403, "this request does not come from the page")
-        if not self._gate.is_open(request):
+        principal = await self._gate.principal(request)
+        if principal is None:
             return refusal(401, "the token is needed")
         try:
             body = orjson.loads(await request.body())
@@ -55,33 +65,36 @@ class Calls:
             return refusal(400, "the body is not JSON")
         if not isinstance(body, dict) or not isinstance(body.get("name"), str):
             return refusal(400, "expected {name, arguments}")
-        author = request.headers.get(AUTHOR_HEADER) or None
-        if author is not None and AGENT.fullmatch(author) is None:
-            return refusal(400, f"{AUTHOR_HEADER}: small letters, digits, dots and hyphens")
-        # The page has asked the person about exactly this call. A confirmation needs a name, so that it can be
-        # traced later, and a login, because agents know the token too.
-        confirmed = body.get("confirmed") is True and author is not None and self._gate.is_person(request)
-        connection = page_connection(author, confirmed)
-        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"), connection)
+        work = partial(self._answer, body["name"], body.get("arguments"), page_connection(principal))
+        entry = catalogue().find(body["name"])
+        came_with(request.headers.get("x-request-id", "")[:128], request.headers.get("traceparent"))
+        return await self._workers.run(work, caller=principal, operation=entry.name if entry else "")
 
     def _answer(self, name: str, arguments: Any, connection: Connection) -> Response:
         answer = self._clew.dispatcher.call(name, arguments, connection)
-        content = orjson.dumps({**answer.envelope, "lines": answer.lines})
+        # By `written` the page asks to undo exactly this call, whatever was written since.
+        content = orjson.dumps({**answer.envelope, "lines": answer.lines, "written": answer.written})
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 
     async def state(self, request: Request) -> Response:
         """What the page needs to start. Without the token it only learns that one is needed."""
-        is_open = self._gate.is_open(request)
+        principal = await self._gate.principal(request)
         settings = self._clew.settings
-        known: dict[str, Any] = {"version": __version__, "open": is_open, "token_needed": settings.token is not None}
-        if is_open:
+        known: dict[str, Any] = {
+            "version": __version__,
+            "open": principal is not None,
+            "token_needed": settings.token is not None or settings.jwt_issuer is not None,
+            "person": (principal.decides if principal is not None else "") or None,
+        }
+        if principal is not None:
             try:
-                workspaces = await anyio.to_thread.run_sync(self._workspaces)
+                workspaces = await anyio.to_thread.run_sync(self._workspaces, principal)
+                clients = await anyio.to_thread.run_sync(self._clients)
             except ClewError as error:  # the page still opens, and each of its calls says what is wrong with the store
-                workspaces = [settings.workspace]
+                workspaces, clients = [settings.workspace], []
                 known["problem"] = error.message
             known |= {
-                "workspace": settings.workspace,
+                "workspace": settings.workspace if settings.workspace in workspaces else workspaces[0],
                 "workspaces": workspaces,
                 "operations": [entry.name for entry in catalogue().operations],
                 "assets": tag(),
@@ -89,21 +102,67 @@ class Calls:
                 "home": str(settings.home),
                 "project": str(settings.project_root),
                 "command": shlex.join(this_command()),
+                "clients": clients,
                 "connect": _connect_lines(f"{request.base_url}mcp", settings.token_variable),
             }
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
-    def _workspaces(self) -> list[str]:
-        """The workspaces that calls may name: a lock or an allowlist hides the others."""
+    async def projects(self, request: Request) -> Response:
+        """Every workspace that the caller may read, each with what waits there and how it goes."""
+        principal = await self._gate.principal(request)
+        if principal is None:
+            return refusal(401, "the token is needed")
+        rows = await self._workers.run(partial(self._projects, principal), caller=principal, operation="projects")
+        return JSONResponse({"projects": rows}, headers={"Cache-Control": "no-store"})
+
+    def _projects(self, principal: Principal) -> list[dict[str, Any]]:
+        connection = page_connection(principal)
+        rows = [self._project(connection, name) for name in self._workspaces(principal)[:MOST_PROJECTS]]
+        return sorted(rows, key=lambda row: (-row["inbox"], -(row["last_ms"] or 0), row["workspace"]))
+
+    def _project(self, connection: Connection, workspace: str) -> dict[str, Any]:
+        def asked(name: str, **arguments: Any) -> dict[str, Any]:
+            answer = self._clew.dispatcher.call(name, {"workspace": workspace, **arguments}, connection)
+            return answer.envelope["result"] if answer.ok else {}
+
+        inbox = asked("inbox_list", limit=1)
+        agents = asked("agents_active", limit=20).get("agents", [])
+        proofs = asked("insight", days=1).get("proofs", {})
+        moments = [agent["last"]["ts_ms"] for agent in agents]
+        now = self._clew.dispatcher.clock()
+        busy = [agent["agent"] for agent in agents if agent["agent"] and now - agent["last"]["ts_ms"] < AT_WORK_MS]
+        return {
+            "workspace": workspace,
+            "inbox": sum(inbox.get("counts", {}).values()),
+            "agents": busy,
+            "last_ms": max(moments, default=None),
+            "closed": proofs.get("done", 0),
+            "proven": proofs.get("proven", 0),
+        }
+
+    def _workspaces(self, principal: Principal) -> list[str]:
+        """The workspaces that this caller may name: a lock, an allowlist or a token hides the others."""
         from clew.store.events import positions
 
-        settings = self._clew.settings
+        settings = self._clew.dispatcher.settings_for(page_connection(principal))
         if settings.workspace_lock:
             return [settings.workspace]
         with self._clew.database.read() as tx:
             found = {*positions(tx), settings.workspace}
         allowed = {*settings.workspace_allowlist, settings.workspace}
         return sorted(found & allowed if settings.workspace_allowlist else found)
+
+    def _clients(self) -> list[str]:
+        """The clients that wrote here. The page names an agent by its client, whatever its connection."""
+        with self._clew.database.read() as tx:
+            return client_families(tx)
+
+
+class ApiCaller(NamedTuple):
+    """Who reads, and in which workspace."""
+
+    principal: Principal
+    workspace: str
 
 
 class Api:
@@ -114,13 +173,16 @@ class Api:
 
     async def health(self, request: Request) -> Response:
         known: dict[str, Any] = {"status": "ok", "connections": self._sockets.count}
-        if self._gate.is_open(request):
-            known |= await anyio.to_thread.run_sync(self._active, self._workspace(request))
+        principal = await self._gate.principal(request)
+        if principal is not None:
+            known |= await anyio.to_thread.run_sync(self._active, principal, request.query_params.get("workspace"))
         return JSONResponse(known, headers=self._gate.cors(request))
 
-    def _active(self, workspace: str) -> dict[str, int]:
+    def _active(self, principal: Principal, wanted: str | None) -> dict[str, int]:
         try:
-            return {"activeSessions": ask(self._clew, "session_list", workspace, status="active", limit=1)["total"]}
+            workspace = readable(self._clew, principal, wanted)
+            active = ask(self._clew, "session_list", workspace, status=statuses.ACTIVE, limit=1)
+            return {"activeSessions": active["total"]}
         except ClewError:  # this server is well, whatever its store or the name of a workspace
             return {}
 
@@ -132,14 +194,14 @@ class Api:
         }
         wanted = query.get("status") or ALL
         if wanted == ABANDONED:
-            return await self._read(request, lambda: {"sessions": [], "count": 0, "total": 0, "hasMore": False})
+            return await self._read(request, lambda _: {"sessions": [], "count": 0, "total": 0, "hasMore": False})
         if wanted != ALL:
             arguments["status"] = wanted
-        return await self._read(request, lambda: ask(self._clew, "session_list", self._workspace(request), **arguments))
+        return await self._read(request, lambda who: ask(self._clew, "session_list", who.workspace, **arguments))
 
     async def session(self, request: Request) -> Response:
         wanted = request.path_params["id"]
-        return await self._read(request, lambda: snapshot(self._clew, self._workspace(request), wanted))
+        return await self._read(request, lambda who: snapshot(self._clew, who.workspace, wanted))
 
     async def operation(self, request: Request) -> Response:
         """Answer `GET /api/operations/show?doc_kind=notes&limit=5`; only operations that read are offered."""
@@ -149,26 +211,26 @@ class Api:
             return refusal(404, f"no read operation is called {name[:80]}")
         known = entry.input_schema.get("properties", {})
         arguments = {key: _value(text, known.get(key, {})) for key, text in request.query_params.items()}
-        return await self._read(request, lambda: self._envelope(entry.name, arguments))
+        return await self._read(request, lambda who: self._envelope(entry.name, arguments, who))
 
-    def _envelope(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return self._clew.dispatcher.call(name, arguments, page_connection()).envelope
+    def _envelope(self, name: str, arguments: dict[str, Any], who: ApiCaller) -> dict[str, Any]:
+        return self._clew.dispatcher.call(name, arguments, page_connection(who.principal)).envelope
 
-    async def _read(self, request: Request, work: Any) -> Response:
+    async def _read(self, request: Request, work: Callable[[ApiCaller], Any]) -> Response:
         cors = self._gate.cors(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=cors)
-        if not self._gate.is_open(request):
+        principal = await self._gate.principal(request)
+        if principal is None:
             return refusal(401, "the token is needed")
+        wanted = request.query_params.get("workspace")
         try:
-            result = await anyio.to_thread.run_sync(work)
+            caller = ApiCaller(principal, readable(self._clew, principal, wanted))
+            result = await anyio.to_thread.run_sync(work, caller)
         except ClewError as error:
             status = 404 if error.code in {"UNKNOWN_ID", "SESSION_NOT_FOUND"} else 400
             return JSONResponse({"error": error.message, "code": error.code}, status, cors)
         return Response(orjson.dumps(result), media_type=JSON, headers={**cors, "Cache-Control": "no-store"})
-
-    def _workspace(self, request: Request) -> str:
-        return request.query_params.get("workspace") or self._clew.settings.workspace
 
 
 def _connect_lines(url: str, token: str) -> list[dict[str, Any]]:
@@ -197,7 +259,7 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
 
 def web_routes(clew: Clew) -> list[BaseRoute]:
     """The page at `/`, its calls, the socket at `/` and `/ws`, and the read API when it is switched on."""
-    gate = PageGate(clew.settings)
+    gate = PageGate(clew)
     live = Live(clew)
     sockets = Sockets(clew, gate, live)
     calls = Calls(clew, gate)
@@ -210,7 +272,9 @@ def web_routes(clew: Clew) -> list[BaseRoute]:
         Route("/page/logout", gate.logout, methods=["POST"]),
         Route("/page/state", calls.state, methods=["GET"]),
         Route("/page/call", calls.call, methods=["POST"]),
+        Route("/page/projects", calls.projects, methods=["GET"]),
         Route("/api/health", api.health, methods=["GET"]),
+        remote_route(clew),
     ]
     if clew.settings.observatory_http_api:
         routes += [

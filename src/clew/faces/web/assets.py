@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.canonical import digest
+from clew.kinds.catalogue import PLUGGED_IN
 
 FOLDER = Path(__file__).with_name("static")
 TYPES = {
@@ -39,6 +40,7 @@ HEADERS = {
 }
 FOR_EVER = "public, max-age=31536000, immutable"
 ENTRY = "js/main.js"
+FACTS = "js/facts.js"
 # Only imports at the beginning of a line: `import("./x.js")` is loaded later and must not be preloaded.
 _STATIC_IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;"']*?\bfrom\s*["'](\.[^"']+)["']""", re.MULTILINE)
 _ANY_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
@@ -58,8 +60,17 @@ def assets() -> dict[str, Asset]:
     for path in sorted(FOLDER.rglob("*")):
         if path.suffix in TYPES:
             data = path.read_bytes()
-            found[path.relative_to(FOLDER).as_posix()] = Asset(data, TYPES[path.suffix], f'"{digest(data)}"')
+            found[path.relative_to(FOLDER).as_posix()] = _asset(data, path.suffix)
+    if PLUGGED_IN:
+        # The file was made from the kinds that Clew itself declares.
+        from clew.registry.build import page_facts
+
+        found[FACTS] = _asset(page_facts().encode(), ".js")
     return found
+
+
+def _asset(data: bytes, suffix: str) -> Asset:
+    return Asset(data, TYPES[suffix], f'"{digest(data)}"')
 
 
 @cache

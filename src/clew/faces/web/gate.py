@@ -1,53 +1,63 @@
-"""Who may use the page: every user of this machine, or those who sent the token; never another site.
+"""Who uses the page: a person who signed in, whoever sends the token, or, without a token, any user of this machine.
 
-The token is typed once. The browser then keeps two things: a cookie that scripts cannot read, and a key that the page
-keeps in its own storage and sends along. Browsers send a cookie to every port of a host, so another server on this
-machine may get it; the key never leaves our own origin, and neither works without the other. Both become invalid with
-the logout and when the server ends. Writes also need a header that only a page of ours can send.
+Reading and what agents may do needs the token, if one is set. What waits for a person needs somebody who signed in with
+a one-time code from a terminal (`clew login`): agents have the token too. The browser then keeps two things: a cookie
+that scripts cannot read, and a key that the page keeps in its own storage and sends along. Browsers send a cookie to
+every port of a host, so another server on this machine may get it; the key never leaves our own origin, and neither
+works without the other. Logins are kept in the store, so that every server over it knows them. Writes also need a
+header that only a page of ours can send.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
-from clew.faces.http import Guests, has_token, same_secret, same_site
-from clew.settings import Settings
+from clew.errors import ClewError
+from clew.faces.http import Brake, Guests, TooManyWrong, same_secret, same_site
+from clew.faces.web.bearer import AGENT, bearers_of
+from clew.registry import credentials
+from clew.registry.credentials import Principal
+
+if TYPE_CHECKING:
+    from clew.app import Clew
 
 COOKIE = "clew_page"
 PAGE_HEADER = "x-clew-page"
 KEY_HEADER = "x-clew-key"
-MAX_AGE = 30 * 24 * 3600
-MOST_LOGINS = 200
-"""Logins that are valid at a time; a new one beyond this ends the oldest."""
 
 
 class PageGate:
-    def __init__(self, settings: Settings) -> None:
-        self._token = settings.token
-        self._guests = Guests(settings.observatory_cors)
-        self._logins: dict[str, tuple[str, float]] = {}
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+        self._token = clew.settings.token
+        self._guests = Guests(clew.settings.observatory_cors)
+        self._bearers = bearers_of(clew)
         self._brake = Brake()
 
-    def is_open(self, connection: HTTPConnection) -> bool:
-        """Whether the caller may read: it sends the token, or is logged in, or no token is set."""
-        return has_token(connection.headers, self._token) or self._is_logged_in(connection)
+    async def principal(self, connection: HTTPConnection) -> Principal | None:
+        """Who asks; None for somebody who may not even read."""
+        cookie = connection.cookies.get(_cookie(connection), "")
+        # A browser's socket sends no headers, so its address has the key.
+        key = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
+        if cookie and key:
+            found = await anyio.to_thread.run_sync(self._login, cookie, key)
+            if found is not None:
+                return found
+        try:
+            return await self._bearers(connection)
+        except TooManyWrong:
+            return None
 
-    def _is_logged_in(self, connection: HTTPConnection) -> bool:
-        """Whether cookie and key belong together. A browser's socket sends no headers, so its address has the key."""
-        # An unknown cookie gives an empty key, which an empty `given` would equal; `bool(key)` below refuses that.
-        key, until = self._logins.get(connection.cookies.get(_cookie(connection), ""), ("", 0.0))
-        given = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
-        return bool(key) and time.time() < until and same_secret(given, key)
-
-    def is_person(self, connection: HTTPConnection) -> bool:
-        """Whether a person who logged in at the page sends this. The token alone proves nothing: agents have it too."""
-        return self.is_ours(connection) and self._is_logged_in(connection)
+    def _login(self, cookie: str, key: str) -> Principal | None:
+        try:
+            with self._clew.database.read() as tx:
+                return credentials.login_of(tx, cookie, key, self._clew.dispatcher.clock())
+        except ClewError:  # without its store a server knows nobody; its calls say what is wrong with the store
+            return None
 
     def is_ours(self, connection: HTTPConnection) -> bool:
         """Whether a page of this server sends this, which writes need. Other sites cannot set this header."""
@@ -64,53 +74,55 @@ class PageGate:
         return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
 
     async def login(self, request: Request) -> Response:
+        """Take a one-time code or a person's own token, which sign in, or the server's, which lets the page be read."""
         given = await _json(request)
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
         caller = request.client.host if request.client else ""
-        # Before the comparison: while the brake holds, even the right token is refused, so guessing learns nothing.
+        # Before the comparison: while the brake holds, even the right secret is refused, so guessing learns nothing.
         if self._brake.holds(caller):
-            return refusal(429, "too many wrong tokens; wait a minute")
-        if self._token is not None and not same_secret(str(given.get("token", "")), self._token):
+            return refusal(429, "too many wrong codes; wait a minute")
+        try:
+            made = await anyio.to_thread.run_sync(self._enter, str(given.get("code") or given.get("token") or ""))
+        except ClewError as problem:
+            return refusal(503, problem.message)
+        if made is None:
             self._brake.note(caller)
-            return refusal(401, "that is not the token")
-        cookie, key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        # A dict keeps the order of insertion, so its first key is the oldest login.
-        while len(self._logins) >= MOST_LOGINS:
-            self._logins.pop(next(iter(self._logins)))
-        self._logins[cookie] = (key, time.time() + MAX_AGE)
-        response = JSONResponse({"ok": True, "key": key}, headers={"Cache-Control": "no-store"})
-        secure = request.url.scheme == "https"
-        response.set_cookie(_cookie(request), cookie, MAX_AGE, httponly=True, samesite="strict", secure=secure)
+            return refusal(401, "that is no code that is valid now: `clew login` in a terminal prints one")
+        principal, cookie, key = made
+        known = {"ok": True, "key": key, "person": principal.decides or None}
+        response = JSONResponse(known, headers={"Cache-Control": "no-store"})
+        seconds, secure = credentials.LOGIN_MS // 1000, request.url.scheme == "https"
+        response.set_cookie(_cookie(request), cookie, seconds, httponly=True, samesite="strict", secure=secure)
         return response
+
+    def _enter(self, secret: str) -> tuple[Principal, str, str] | None:
+        now, database = self._clew.dispatcher.clock(), self._clew.database
+        if self._token is not None and same_secret(secret, self._token):
+            with database.write() as tx:
+                return AGENT, *credentials.make_login(tx, AGENT, now)
+        with database.read() as tx:
+            # Asked without the lock of writers first: guessing must hold nobody up.
+            if credentials.token_of(tx, secret, now) is None and not credentials.has_code(tx, secret, now):
+                return None
+        with database.write() as tx:
+            found = credentials.token_of(tx, secret, now) or credentials.redeem_code(tx, secret, now)
+            if found is None:
+                return None  # somebody else used it in between
+            until = found.until_ms if found.kind == "token" else None
+            return found.principal, *credentials.make_login(tx, found.principal, now, until)
 
     async def logout(self, request: Request) -> Response:
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
-        self._logins.pop(request.cookies.get(_cookie(request), ""), None)
+        await anyio.to_thread.run_sync(self._leave, request.cookies.get(_cookie(request), ""))
         response = JSONResponse({"ok": True})
         response.delete_cookie(_cookie(request), httponly=True, samesite="strict")
         return response
 
-
-class Brake:
-    """Makes a caller wait after MOST wrong tokens in SECONDS; remembers at most CALLERS addresses."""
-
-    MOST, SECONDS, CALLERS = 10, 60.0, 1_000
-
-    def __init__(self) -> None:
-        self._wrong: dict[str, deque[float]] = {}
-
-    def holds(self, caller: str) -> bool:
-        times = self._wrong.get(caller, deque())
-        while times and time.monotonic() - times[0] > self.SECONDS:
-            times.popleft()
-        return len(times) >= self.MOST
-
-    def note(self, caller: str) -> None:
-        if len(self._wrong) >= self.CALLERS:
-            self._wrong.pop(next(iter(self._wrong)))
-        self._wrong.setdefault(caller, deque(maxlen=self.MOST)).append(time.monotonic())
+    def _leave(self, cookie: str) -> None:
+        with self._clew.database.write() as tx:
+            credentials.end_login(tx, cookie)
 
 
 def _cookie(connection: HTTPConnection) -> str:

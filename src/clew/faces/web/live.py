@@ -18,6 +18,7 @@ import orjson
 from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.faces.web.wire_shapes import EVENTS, written
+from clew.kinds import statuses
 from clew.secrets import redact
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
             "title": event.payload.get("title"),
             "tags": event.payload.get("tags", []),
             "createdAt": iso_millis(event.ts_ms),
-            "status": "active",
+            "status": statuses.ACTIVE,
         }
     if event.type == "session_completed":
         data["finalThoughtCount"] = event.payload.get("thoughts")

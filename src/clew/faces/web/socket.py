@@ -13,11 +13,11 @@ import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from clew.errors import ClewError
+from clew.faces.web.bearer import AGENT
 from clew.faces.web.gate import PageGate
 from clew.faces.web.live import LIGHT, Live, Message
-from clew.faces.web.wire_shapes import ask, outlines, snapshot
-from clew.ids import check_workspace
-from clew.registry.permission import permitted
+from clew.faces.web.wire_shapes import ask, outlines, readable, snapshot
+from clew.registry.credentials import Principal
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -105,7 +105,8 @@ class Sockets:
 
     async def serve(self, socket: WebSocket) -> None:
         # The origin as well as the token: browsers let any site open a socket to this machine.
-        if not self._gate.may_follow(socket) or not self._gate.is_open(socket):
+        principal = await self._gate.principal(socket)
+        if not self._gate.may_follow(socket) or principal is None:
             await socket.close(1008, "not allowed")
             return
         # Accepted before it is refused: only then does the browser get the reason.
@@ -115,7 +116,7 @@ class Sockets:
             return
         self.count += 1
         try:
-            await SocketConversation(self._clew, self._live, socket).run()
+            await SocketConversation(self._clew, self._live, socket, principal).run()
         finally:
             self.count -= 1
 
@@ -139,7 +140,8 @@ class Subscription:
 class SocketConversation:
     """One socket: what it subscribed to, and what waits to be sent."""
 
-    def __init__(self, clew: Clew, live: Live, socket: WebSocket) -> None:
+    def __init__(self, clew: Clew, live: Live, socket: WebSocket, principal: Principal = AGENT) -> None:
+        self._principal = principal
         self._clew = clew
         self._live = live
         self._socket = socket
@@ -215,10 +217,10 @@ class SocketConversation:
             await self._error("INVALID_PAYLOAD", f"expected {{action: subscribe|unsubscribe, channel: {channels}}}")
 
     def _wish(self, asked: dict[str, Any]) -> Subscription:
-        session, settings = asked.get("sessionId"), self._clew.settings
+        session, workspace = asked.get("sessionId"), asked.get("workspace")
         return Subscription(
             asked["channel"],
-            permitted(settings, check_workspace(str(asked.get("workspace") or settings.workspace))),
+            readable(self._clew, self._principal, str(workspace) if workspace else None),
             str(session) if session is not None else None,
             asked.get("outline") is True,
             _plain_id(asked.get("id")),

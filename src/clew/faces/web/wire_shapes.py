@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError
+from clew.ids import check_workspace
 from clew.registry.connection import OBSERVATORY, Connection
+from clew.registry.credentials import Principal
+from clew.registry.permission import check_scope, permitted
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -27,13 +30,24 @@ EVENTS = {
 }
 
 
-def page_connection(author: str | None = None, confirmed: bool = False) -> Connection:
-    """The connection of a page: all operations, nothing kept between calls; `author` is the person at the page."""
-    return Connection(toolset="full", durable=False, client=OBSERVATORY, agent_id=author, confirmed=confirmed)
+def page_connection(principal: Principal | None = None) -> Connection:
+    """The connection of a page: all operations, nothing kept between calls; a person who signed in is its author."""
+    person = principal.decides if principal is not None else ""
+    return Connection(
+        toolset="full", durable=False, client=OBSERVATORY, agent_id=person or None, person=person, principal=principal
+    )
+
+
+def readable(clew: Clew, principal: Principal, workspace: str | None) -> str:
+    """The workspace that somebody may look at: the one named, else the default; refused if it is not theirs."""
+    connection = page_connection(principal)
+    check_scope(connection, writes=False)
+    settings = clew.dispatcher.settings_for(connection)
+    return permitted(settings, check_workspace(workspace) if workspace else settings.workspace)
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:
-    """The result of a read operation; a refusal is raised."""
+    """The result of a read operation; a refusal is raised. Who asks may read this workspace: `readable` has said so."""
     answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, page_connection())
     if not answer.ok:
         error = answer.envelope["error"]

@@ -90,41 +90,41 @@ class Chains:
 
 def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dict[str, str]) -> Foreign:
     """Read one node. No value in it is trusted to have the right type."""
-    data = node.get("data") if isinstance(node.get("data"), dict) else {}
-    assert isinstance(data, dict)
+    data = node["data"] if isinstance(node.get("data"), dict) else {}
     # Thoughtbox stores the branch in the node or in its data, depending on the version.
     raw = _text(node.get("branchId")) or _text(data.get("branchId")) or None
     chain, label = chains.name(raw)
-    number = sound_number(data.get("thoughtNumber"))
-    key = _text(node.get("id")) or f"{session}:{raw + ':' if raw else ''}{data.get('thoughtNumber')}"
-    extra = {name: value for name, value in data.items() if name not in _KNOWN_DATA}
-    # Values that cannot be used are stored beside the thought, so that an export gives them back.
-    if number is None and data.get("thoughtNumber") is not None:
-        extra["originalNumber"] = data["thoughtNumber"]
-    more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
-    if more:
-        extra["nodeFields"] = more
+    kind = _text(data.get("type"))
     return Foreign(
-        id=key,
+        id=_text(node.get("id")) or f"{session}:{raw + ':' if raw else ''}{data.get('thoughtNumber')}",
         chain=chain,
         label=label or labels.get(chain),
-        number=number,
+        number=sound_number(data.get("thoughtNumber")),
         text=storable(data.get("thought") if isinstance(data.get("thought"), str) else ""),
         total=sound_number(data.get("totalThoughts")),
         # A missing value means that more was to come: only an explicit false ends a session.
         next_needed=data.get("nextThoughtNeeded") is not False,
         ts_ms=time_ms(data.get("timestamp")),
         is_revision=data.get("isRevision") is True or _text(node.get("revisesNode")) != "",
-        kind=_text(data.get("type")) if _text(data.get("type")) in KINDS else None,
+        kind=kind if kind in KINDS else None,
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
         # Node ids are exact. A bare number is ambiguous: a revision means its own chain, a fork the main line.
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
-        extra=sound(extra),
+        extra=sound(_unused_values(node, data)),
         source=node,
     )
+
+
+def _unused_values(node: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Values that cannot be used are stored beside the thought, so that an export gives them back."""
+    extra = {name: value for name, value in data.items() if name not in _KNOWN_DATA}
+    if data.get("thoughtNumber") is not None and sound_number(data["thoughtNumber"]) is None:
+        extra["originalNumber"] = data["thoughtNumber"]
+    more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
+    return extra | ({"nodeFields": more} if more else {})
 
 
 def _same_chain(session: str, raw: str | None, number: Any) -> str | None:

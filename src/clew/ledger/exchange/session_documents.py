@@ -13,7 +13,7 @@ from clew.canonical import canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.fast_imports import collecting_later
-from clew.ids import confined
+from clew.ids import confined, real_path
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.cipher import anchors
 from clew.ledger.exchange import formats
@@ -23,7 +23,7 @@ from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.thought_links import node_id
 from clew.ledger.thought_rows import Revisions, Thought, data_json, every_thought
 from clew.registry.context import Context
-from clew.registry.operation import Text, operation
+from clew.registry.operation import Text, View, operation
 from clew.store.database import Row
 from clew.surroundings import expanded, placed
 
@@ -116,9 +116,9 @@ class SessionExport(LedgerInput):
 
 @operation(
     "session_export",
-    whole=True,
     aliases=("session.export",),
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
+    view=View(whole=True),
 )
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
@@ -148,7 +148,7 @@ def _folder(ctx: Context, args: SessionExport) -> Path:
     """A call from the shell may name any directory, others one below the exports."""
     given = args.destination or "."
     if ctx.connection.local:
-        return placed(given).resolve()
+        return real_path(placed(given))
     return confined(ctx.settings.home / "exports", _in_exports(given), "destination", [_to_a_file(args)])
 
 

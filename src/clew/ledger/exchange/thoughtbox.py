@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clew.canonical import canonical
 from clew.errors import ClewError, shorten, suggest
-from clew.ids import confined
+from clew.ids import confined, real_path
 from clew.ledger.exchange.imports import import_session, storable
 from clew.ledger.exchange.session_documents import export_json
 from clew.ledger.exchange.thoughtbox_directory import (
@@ -18,6 +18,7 @@ from clew.ledger.exchange.thoughtbox_directory import (
     EVERY,
     Source,
     chosen_project,
+    graphs_elsewhere,
     leave_others,
     original_directory,
     read_folder,
@@ -36,6 +37,7 @@ from clew.ledger.inputs import Id, LedgerInput
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.secrets import redact_text
 from clew.surroundings import placed
 
 SHOWN_PROBLEMS = 200
@@ -47,7 +49,7 @@ PROJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
     """The directory to read or write: any for a call from the shell, else one below the data directory."""
     if ctx.connection.local:
-        return placed(given).resolve()
+        return real_path(placed(given))
     root = ctx.settings.home / folder
     return confined(root, given)
 
@@ -58,7 +60,7 @@ class ImportThoughtbox(LedgerInput):
         Field(
             max_length=4000,
             description="Directory; below <data directory>/imports over MCP. Default: the one that THOUGHTBOX_DATA_DIR"
-            " names, else the data directory itself.",
+            " names, else the data directory itself, else ~/.thoughtbox.",
         ),
     ] = None
     dry_run: Annotated[bool, Field(description="Only say what would be imported.")] = False
@@ -81,6 +83,8 @@ def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
             "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."
         )
     found = scan(base)
+    if args.path is None:
+        found.memories += graphs_elsewhere(base)
     others = leave_others(found, args.project or chosen_project())
     _tell_others(ctx, args, others)
     reports, problems = [], list(found.problems)
@@ -153,7 +157,8 @@ def _memory(ctx: Context, path: Path, dry_run: bool) -> dict[str, Any]:
     memory = read_memory(path)
     if dry_run:
         return {"place": str(path), "entities": len(memory.entities), "dropped": memory.dropped}
-    project, text = path.parent.parent.name, storable(path.read_text(encoding="utf-8", errors="replace"))
+    text = redact_text(storable(path.read_text(encoding="utf-8", errors="replace")))
+    project = path.parent.parent.name
     with ctx.writing() as bound:
         keep_graph(bound, project, text)
         return {"place": str(path), **import_memory(bound, memory)}

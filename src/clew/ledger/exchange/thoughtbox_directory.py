@@ -6,7 +6,7 @@ import os
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,8 @@ import orjson
 
 from clew.ids import SESSION
 from clew.ledger.exchange.imports import sound_number, time_ms
-from clew.surroundings import environment, placed
+from clew.secrets import masked
+from clew.surroundings import environment, home_directory, placed
 
 MANIFEST = "manifest.json"
 BRANCHES = "branches"
@@ -83,7 +84,7 @@ def read_folder(path: Path) -> SessionFolder:
 
 def _read_manifest(folder: SessionFolder) -> None:
     found, problem = read_object(folder.path / MANIFEST)
-    folder.integrity.manifest_exists = (folder.path / MANIFEST).is_file()
+    folder.integrity.manifest_exists = _readable((folder.path / MANIFEST).is_file)
     if found is None:
         folder.integrity.errors.append(f"{MANIFEST}: {problem}")
         return
@@ -113,7 +114,7 @@ def _branch_place(session: Path, raw: str) -> Path | None:
     """The directory of a branch. Thoughtbox made it from the raw id; None if the id would lead outside."""
     for base in (session / BRANCHES, session):
         place = Path(os.path.normpath(base / raw)) if "\x00" not in raw else session
-        if place != session and place != base and is_inside(place, session) and place.is_dir():
+        if place != session and place != base and is_inside(place, session) and _readable(place.is_dir):
             return place
     # Nothing is there. An id that stays inside means a lost branch, any other one tries to leave the directory.
     escaped = Path(os.path.normpath(session / BRANCHES / raw)) if "\x00" not in raw else session
@@ -172,7 +173,7 @@ def read_object(path: Path) -> tuple[dict[str, Any] | None, str]:
     try:
         if path.stat().st_size > MOST_BYTES:
             return None, "too large"
-        value = orjson.loads(path.read_bytes())
+        value, _ = masked(orjson.loads(path.read_bytes()))
     except OSError as problem:
         return None, f"cannot be read: {problem.strerror}"
     except orjson.JSONDecodeError as problem:
@@ -190,11 +191,19 @@ def is_inside(path: Path, base: Path) -> bool:
 
 
 def folders(path: Path, base: Path) -> list[Path]:
-    return [item for item in _items(path) if item.is_dir() and is_inside(item, base)]
+    return [item for item in _items(path) if _readable(item.is_dir) and is_inside(item, base)]
 
 
 def files(path: Path, base: Path) -> list[Path]:
-    return [item for item in _items(path) if item.is_file() and is_inside(item, base)]
+    return [item for item in _items(path) if _readable(item.is_file) and is_inside(item, base)]
+
+
+def _readable(check: Callable[[], bool]) -> bool:
+    """What may not be looked at is left out like what is not there."""
+    try:
+        return check()
+    except OSError:
+        return False
 
 
 def _items(path: Path) -> list[Path]:
@@ -218,7 +227,6 @@ class Source:
     place: str
     exported: dict[str, Any]
     integrity: Integrity | None = None
-    merged_exports: int = 0
     manifest: dict[str, Any] | None = None
     """As it was read, for a session that has a directory of its own under its own id."""
 
@@ -246,15 +254,36 @@ def scan(base: Path) -> DirectoryScan:
     for path in files(base / "exports", base):
         _add_export(found, path)
     found.memories = [p / "memory" / "graph.jsonl" for p in folders(base / "projects", base)]
-    found.memories = [path for path in found.memories if path.is_file()]
-    found.ignored = [name for name in IGNORED if (base / name).exists()]
+    found.memories = [path for path in found.memories if _readable(path.is_file)]
+    found.ignored = [name for name in IGNORED if _readable((base / name).exists)]
     return found
 
 
 def original_directory(home: Path) -> Path:
-    """Where Thoughtbox kept its data as far as the caller says: its variable, else the directory of the store."""
+    """Where Thoughtbox keeps its data: as its variable says, else in the directory of the store, else in its own."""
     named = environment().get("THOUGHTBOX_DATA_DIR", "").strip()
-    return placed(named) if named else home
+    if named:
+        return placed(named)
+    usual = usual_directory()
+    holds_data = any((home / name).is_dir() for name in ("projects", SESSIONS))
+    return home if holds_data or usual is None else usual
+
+
+def usual_directory() -> Path | None:
+    """Thoughtbox's own default, where there is one."""
+    try:
+        place = home_directory() / ".thoughtbox"
+    except RuntimeError:  # the caller has no home
+        return None
+    return place if place.is_dir() else None
+
+
+def graphs_elsewhere(base: Path) -> list[Path]:
+    """Graphs beside the directory: Thoughtbox writes them to its default also where its variable names another."""
+    usual = usual_directory()
+    if usual is None or usual == base:
+        return []
+    return [path for path in sorted(usual.glob("projects/*/memory/graph.jsonl")) if is_inside(path, usual)]
 
 
 def chosen_project() -> str:
@@ -303,7 +332,7 @@ def _with_manifest(place: Path, base: Path) -> Iterator[Path]:
 def _is_session(place: Path, base: Path) -> bool:
     """Whether a directory is a session: it has a manifest, or a UUID as its name and files in it."""
     named = SESSION.fullmatch(place.name.lower()) is not None
-    return (place / MANIFEST).is_file() or (named and bool(files(place, base)))
+    return _readable((place / MANIFEST).is_file) or (named and bool(files(place, base)))
 
 
 def _stale_copies(base: Path) -> Iterator[Path]:
@@ -357,7 +386,7 @@ def _add_export(found: DirectoryScan, path: Path) -> None:
     nodes = [node for node in value["nodes"] if isinstance(node, dict)]
     if key not in found.sources:
         exported = {**value, "session": {**head, "id": key}, "nodes": _in_writing_order(nodes)}
-        found.sources[key] = Source(key, f"exports/{path.name}", exported, merged_exports=1)
+        found.sources[key] = Source(key, f"exports/{path.name}", exported)
         return
     _merge(found.sources[key], nodes, head)
 
@@ -369,7 +398,6 @@ def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) ->
     source.exported["nodes"] = _in_writing_order([*source.exported["nodes"], *fresh])
     # The directory's own fields win, because an export is written once and then grows old.
     source.exported["session"] = {**head, **source.exported["session"]}
-    source.merged_exports += 1
 
 
 def _time(node: dict[str, Any]) -> int | None:

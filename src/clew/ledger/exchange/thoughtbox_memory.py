@@ -14,6 +14,7 @@ from clew.ledger.exchange.session_documents import write_whole
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
+from clew.secrets import masked
 
 GRAPH = "graph"
 """The kind under which a graph is kept among the versions of patterns: it is what they were made from."""
@@ -51,7 +52,7 @@ def read_memory(path: Path) -> Memory:
 
 def _line(line: bytes) -> dict[str, Any] | None:
     try:
-        value = orjson.loads(line)
+        value, _ = masked(orjson.loads(line))
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
@@ -92,17 +93,27 @@ def _pattern_id(entity: dict[str, Any]) -> str:
     return f"{slug(name, 40) or 'entity'}-{slug(kind, 20) or 'entity'}"
 
 
+def _observations(memory: Memory, entity: Any) -> list[str]:
+    found = [item for item in memory.observations if item["entity_id"] == entity]
+    return [f"- {storable(item.get('content') or '')}" for item in found]
+
+
+def _relations(memory: Memory, entity: Any) -> list[str]:
+    found = [item for item in memory.relations if item["from_id"] == entity]
+    return [
+        f"- {storable(item.get('relationType') or 'RELATES_TO')} {storable(memory.entities[item['to_id']].get('name'))}"
+        for item in found
+    ]
+
+
 def _pattern(ctx: Context, memory: Memory, entity: dict[str, Any]) -> Pattern:
     name, kind = storable(entity.get("name") or "unnamed"), storable(entity.get("entityType") or "entity")
-    noted = [item for item in memory.observations if item["entity_id"] == entity["id"]]
     lines = [f"# {name}", "", storable(entity.get("label") or ""), ""]
-    lines += ["## Observations", *(f"- {storable(item.get('content') or '')}" for item in noted), ""] if noted else []
-    related = [
-        f"- {storable(item.get('relationType') or 'RELATES_TO')} {storable(memory.entities[item['to_id']].get('name'))}"
-        for item in memory.relations
-        if item["from_id"] == entity["id"]
-    ]
-    lines += ["## Relations", *related, ""] if related else []
+    for heading, entries in (
+        ("## Observations", _observations(memory, entity["id"])),
+        ("## Relations", _relations(memory, entity["id"])),
+    ):
+        lines += [heading, *entries, ""] if entries else []
     created = time_ms(entity.get("created_at"))
     return Pattern(
         id=_pattern_id(entity),

@@ -18,7 +18,8 @@ from clew.ledger.notebooks.runtimes import ENDINGS, language_of
 from clew.ledger.notebooks.srcmd import TEMPLATES
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Name, Text, Title, operation
+from clew.registry.operation import Name, Text, Title, View, operation
+from clew.secrets import redact_text
 
 MAX_FILE = 2_000_000
 NotebookId = Annotated[Id, Field(description="Notebook id, such as NB-001.")]
@@ -76,13 +77,13 @@ def notebook_load(ctx: Context, args: Load) -> Json:
 
 
 def _read(ctx: Context, path: str) -> str:
-    file = confined(ctx.settings.project_root, path)
+    file = confined(ctx.files, path)
     if not file.is_file():
-        raise ClewError("NOT_FOUND", f"no file {file}", f"Name a file below {ctx.settings.project_root}.")
+        raise ClewError("NOT_FOUND", f"no file {file}", f"Name a file below {ctx.files}.")
     if file.stat().st_size > MAX_FILE:
         raise invalid("path", f"the file is larger than {MAX_FILE} bytes")
     try:
-        return file.read_text(encoding="utf-8")
+        return redact_text(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
         raise ClewError("IO_ERROR", f"{file}: {problem}", "Give a readable UTF-8 file.") from problem
 
@@ -282,12 +283,12 @@ class NotebookExport(LedgerInput):
 
 @operation(
     "notebook_export",
-    whole=True,
     writes=True,
     mode="own",
     idempotent=True,
     aliases=("notebook.export",),
     example={"notebookId": "NB-001"},
+    view=View(whole=True),
 )
 def notebook_export(ctx: Context, args: NotebookExport) -> Json:
     """Export a notebook as .src.md text, and as a file when a path is given."""
@@ -302,7 +303,7 @@ def notebook_export(ctx: Context, args: NotebookExport) -> Json:
 def _write(ctx: Context, path: str, text: str) -> str:
     if not path.endswith(".src.md"):
         raise invalid("path", "must end with .src.md")
-    file = confined(ctx.settings.project_root, path)
+    file = confined(ctx.files, path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         _replace(file, text)

@@ -33,6 +33,7 @@ from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.connection import outside
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.secrets import redact_text
 from clew.store.database import Row
 
 # SECONDS is Thoughtbox's limit. AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
@@ -70,7 +71,7 @@ def notebook_run_cell(ctx: Context, args: RunCell) -> Json:
     if cell["type"] == PACKAGE:
         return _install_result(_install(ctx, args.notebook_id, _dependencies(cell["content"])))
     try:
-        outcome = _run(ctx, args, cell, source)
+        outcome = _public(_run(ctx, args, cell, source))
     # Also for KeyboardInterrupt: a cell must not stay `running` when nothing runs any more.
     except BaseException:
         with ctx.writing() as bound:
@@ -141,6 +142,11 @@ def _slot() -> Iterator[None]:
         yield
     finally:
         _slots.release()
+
+
+def _public(outcome: Outcome) -> Outcome:
+    """What a cell printed, without secrets: it is stored, and shown as it is stored."""
+    return replace(outcome, stdout=redact_text(outcome.stdout), stderr=redact_text(outcome.stderr))
 
 
 def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcome) -> Row:

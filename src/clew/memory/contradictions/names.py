@@ -31,9 +31,9 @@ _SMALL = frozenset(
 )
 
 
-def lookup_words(statement: str) -> set[str]:
+def lookup_words(statement: str) -> frozenset[str]:
     """By what a name is found that another statement writes without its version: `sqlite3`, `SQLite`."""
-    return {stem(_named(word)) for word in statement.split() if any(map(str.isdigit, word))}
+    return frozenset(stem(_named(word)) for word in statement.split() if any(map(str.isdigit, word)))
 
 
 class Naming:

@@ -14,10 +14,13 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest
-from clew.memory import blocks
+from clew.kinds import statuses
+from clew.memory import block_lists, blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.detection import MAKER, PREFIX, endings, objects, statement_of
+from clew.memory.contradictions.assertions import statement_of
+from clew.memory.contradictions.entries import MAKER, PREFIX, endings, objects
 from clew.memory.contradictions.signatures import signatures
+from clew.memory.contradictions.worker import catch_up
 from clew.memory.files.markdown import listed
 from clew.memory.files.sync import sync
 from clew.memory.governance import policy, proposals
@@ -25,11 +28,12 @@ from clew.memory.governance.patches import Op, digest
 from clew.memory.governance.policy import ProposalBudget
 from clew.memory.governance.proposals import Staged
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import BARE, Input, operation
 
 if TYPE_CHECKING:
     from clew.memory.scan import ScanReport
 
+MOST_ENTRIES = 10_000
 DAY_MS = 86_400_000
 SCANNER = "maintenance/intel-report.txt"
 """What Mind-Mem's scanner names as the source of its proposals."""
@@ -69,10 +73,10 @@ def check(ctx: Context, report: ScanReport) -> None:
 
 
 def _withdraw_theirs(ctx: Context) -> None:
-    for proposal in blocks.current(ctx, prefix="P", status="staged", field="Sources"):
+    for proposal in blocks.current(ctx, prefix="P", status=statuses.STAGED, field="Sources"):
         over = outlived(ctx, proposal)
         if over:
-            proposals.mark_status(ctx, proposal, "expired", Reason=f"{over} is resolved")
+            proposals.mark_status(ctx, proposal, statuses.EXPIRED, Reason=f"{over} is resolved")
 
 
 def outlived(ctx: Context, proposal: Block) -> str | None:
@@ -87,7 +91,7 @@ def outlived(ctx: Context, proposal: Block) -> str | None:
     reason, target = proposal.get("Evidence"), proposal.get("TargetBlock")
     about = [entry for entry in entries if entry.get("Statement") == reason and target in objects(entry)]
     # Another entry may stand for the same pair, so the pairs are compared.
-    lasting = {objects(entry) for entry in entries if entry.status in ("open", "deferred")}
+    lasting = {objects(entry) for entry in entries if entry.status in (statuses.OPEN, statuses.DEFERRED)}
     return about[0].id if about and lasting.isdisjoint(map(objects, about)) else None
 
 
@@ -118,7 +122,8 @@ def _awaiting(ctx: Context) -> set[str]:
 
 
 def _yielding(entry: Block, winner: str, loser: Block, why: str) -> Staged:
-    op = Op("set_status", file=loser.file, target=loser.id, status="superseded", history=f"superseded by {winner}")
+    history = f"superseded by {winner}"
+    op = Op("set_status", file=loser.file, target=loser.id, status=statuses.SUPERSEDED, history=history)
     said = f"{entry.id}: {loser.id} contradicts {winner}, and {why}"
     return Staged("edit", loser.id, (op,), (entry.id, entry.get("Evidence")), said, by=MAKER)
 
@@ -130,7 +135,7 @@ def _fixed(block: Block) -> bool:
 def _limits(ctx: Context, budget: ProposalBudget) -> Iterator[Limit]:
     staged = blocks.count(ctx, "P", ["staged"])
     made = [block for block in blocks.current(ctx, prefix="P") if block.get("ProposedBy") == MAKER]
-    waiting = sum(1 for block in made if block.status == "staged")
+    waiting = sum(1 for block in made if block.status == statuses.STAGED)
     recent = sorted(ts for block in made if (ts := proposals.created_ms(block)) > ctx.now_ms - DAY_MS)
     yield Limit(budget.per_run - waiting, f"per_run: {waiting} of {budget.per_run} wait", "when one is reviewed")
     ends = rfc3339(recent[0] + DAY_MS) if recent else "when per_day is raised"
@@ -143,10 +148,11 @@ class ListContradictions(Input):
     limit: Annotated[int, Field(ge=1, le=1000, description="Most to show; the count is of all.")] = 100
 
 
-@operation("list_contradictions", mode="own", bare=lambda result: result)
+@operation("list_contradictions", mode="own", view=BARE)
 def list_contradictions(ctx: Context, args: ListContradictions) -> dict[str, Any]:
     """List the contradictions between live decisions, each with both sides, the reason and a way to resolve it."""
     sync(ctx)
+    catch_up(ctx)
     with ctx.reading() as bound:
         over = {ending.entry.id for ending in endings(bound, None)}
         found = [_resolution(entry, sides) for entry, sides in open_entries(bound) if entry.id not in over]
@@ -161,14 +167,14 @@ def list_contradictions(ctx: Context, args: ListContradictions) -> dict[str, Any
 def _suggest_a_way(ctx: Context, resolutions: list[dict[str, Any]]) -> None:
     first = next((item for item in resolutions if item["strategy"] == "supersede"), None)
     if first is not None:
-        op = {"op": "set_status", "target": first["loser_id"], "status": "superseded"}
+        op = {"op": "set_status", "target": first["loser_id"], "status": statuses.SUPERSEDED}
         why = f"{first['contradiction_id']}: {first['rationale']}"
         ctx.suggest(suggest("propose_edit", "Proposes that the weaker side yields.", ops=[op], rationale=why))
 
 
-def open_entries(ctx: Context) -> list[tuple[Block, dict[str, Block]]]:
-    """The open entries about two decisions, each with the sides that can be found."""
-    entries = [entry for entry in blocks.current(ctx, prefix=PREFIX, status="open") if len(objects(entry)) == 2]
+def open_entries(ctx: Context, most: int = MOST_ENTRIES) -> list[tuple[Block, dict[str, Block]]]:
+    """The open entries about two decisions, the oldest first, each with the sides that can be found."""
+    entries = [entry for entry in block_lists.oldest(ctx, PREFIX, (statuses.OPEN,), most) if len(objects(entry)) == 2]
     ids = [id for entry in entries for id in objects(entry)]
     sides = {block.id: block for block in blocks.current(ctx, ids=ids)} if ids else {}
     return [(entry, {id: sides[id] for id in objects(entry) if id in sides}) for entry in entries]

@@ -123,9 +123,10 @@ def conflict(a: Signature, b: Signature) -> Conflict | None:
     if a.group != b.group or _together(a, b) or not _overlap(a.scope, b.scope):
         return None
     modes = frozenset((a.modality, b.modality))
-    if (a.object == b.object or not a.object or not b.object) and modes in SEVERITY:
+    differ = a.object and b.object and a.object != b.object
+    if not differ and modes in SEVERITY:
         return Conflict(SEVERITY[modes], f"{a.modality} against {b.modality} on {a.group}")
-    if a.predicate == b.predicate and a.object != b.object and a.object and b.object and len(modes) == 1:
+    if differ and a.predicate == b.predicate and len(modes) == 1:
         if "must" in modes and a.axis.get("exclusive") is not False:
             return Conflict("critical", f"{a.object} against {b.object} on {a.group}")
         if "should" in modes:

@@ -1,13 +1,15 @@
-"""What an apply made of the files: a receipt that another program wrote holds only what they were before it.
+"""What an apply made of the files, for a receipt that another program or another store wrote.
 
-The receipt's DIFF tells exactly. Where it is missing or does not fit the snapshot, the operations of the proposal are
-done once more, on the snapshot.
+Clew's receipts hold each block whole, before and after. Mind-Mem's hold the files as they were before, and a DIFF that
+tells exactly what became of them. Where that is missing or does not fit the snapshot, the operations of the proposal
+are done once more, on the snapshot.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.memory.blocks import Block
@@ -20,7 +22,18 @@ Texts = dict[str, str]
 
 _DIFF = re.compile(r"^DIFF:\n((?:(?:  .*)?\n)+)", re.MULTILINE)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_NAMED = re.compile(r"\+\+\+ (?:b/)?(.+)")
 _NOTHING = "(no differences detected)"
+
+
+@dataclass(frozen=True)
+class BlockTexts:
+    """A block before and after an apply."""
+
+    file: str
+    before: str | None
+    after: str | None
+
 
 Hunk = tuple[int, list[str]]
 """How many lines of the old file stand before it, and its lines, each with its sign."""
@@ -50,15 +63,32 @@ def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
     return {path: texts(parse_file("\n".join(lines or []))) for path, lines in after.items()}
 
 
+def in_blocks(diff: str) -> dict[str, BlockTexts] | None:
+    """What one of Clew's own receipts did to each block; None where its diff does not hold the blocks whole."""
+    found = {}
+    # An empty line of a block has only its sign, a blank, which does not survive in a Markdown file.
+    for name, hunks in _hunks([line or " " for line in diff.split("\n")]).items():
+        file, _, id = name.rpartition("#")
+        if not file or len(hunks) != 1 or hunks[0][0] != 0:
+            return None
+        found[id] = BlockTexts(file, _side(hunks[0], "-"), _side(hunks[0], "+"))
+    return found or None
+
+
+def _side(hunk: Hunk, sign: str) -> str | None:
+    lines = [line[1:] for line in hunk[1] if line[0] in f" {sign}"]
+    return "\n".join(lines) if lines else None
+
+
 def _hunks(lines: list[str]) -> dict[str, list[Hunk]]:
     """The hunks of each file. They are read by their counts: a removed line may look like the head of a file."""
     found: dict[str, list[Hunk]] = {}
     path, at = "", 0
     while at < len(lines):
         line, at = lines[at], at + 1
-        head = _HUNK.match(line)
+        head, named = _HUNK.match(line), _NAMED.match(line)
         if head is None:
-            path = line[6:] if line.startswith("+++ b/") else path
+            path = named.group(1) if named else path
             continue
         start, old, new = (int(number or 1) for number in head.groups())
         end = _end(lines, at, old, new)

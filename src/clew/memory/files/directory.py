@@ -1,21 +1,18 @@
-"""The directory of Markdown files: locking, atomic writes, and what it knows of its own state.
-
-`.clew/` inside it holds a copy of every file as it was last rendered (the *base*) and `state.json` with the stamp of
-each file, so that a hand edit is noticed by a stat and understood by comparing with the base.
-"""
+"""The directory of Markdown files: locking, listing, reading and atomic writes. `.clew/` inside it is our own."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
@@ -23,9 +20,11 @@ from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.locks import FileLock
 from clew.memory.files import sidecar_lock
-from clew.memory.files.swap import LateSave, LateSaves, check_writable, copy, create, own_folder, swap, take_rights
+from clew.memory.files.file_state import RACY_NS, FolderState, Known, Stamp, stamp_of, state_from
+from clew.memory.files.swap import LateSave, LateSaves, check_writable, create, swap, take_rights
 from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
+from clew.store.database import lock_wait
 
 OWN = ".clew"
 FOLDERS = ("decisions", "tasks", "entities", "knowledge", "summaries", "intelligence", "shared", "agents")
@@ -52,19 +51,6 @@ OURS = 0o600
 LOCK_SECONDS = 20.0
 MOST_BYTES = 32_000_000
 """Of one file: twice what 50,000 decisions take. A larger one would be read into memory again by every call."""
-RACY_NS = 50_000_000
-"""File times advance in ticks of up to 10 ms. A stamp taken within this time of a save may hide another save."""
-
-Stamp = tuple[int, int, int]
-"""Modification time, size and inode of a file."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a file is to hold: the first `kept` bytes of its base, then `rest`."""
-
-    rest: bytes | bytearray
-    kept: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,35 +63,6 @@ class RenderedFile:
 
 class FilesProblem(ClewError):
     """The files cannot be read or written. The store can, so reading memory goes on without them."""
-
-
-@dataclass
-class Known:
-    """What is known of a file: its stamp, when that was taken, and up to which edit it is rendered."""
-
-    stamp: Stamp
-    checked_ns: int
-    number: int = 0
-    seq: int = 0
-
-    def trusts(self, stamp: Stamp) -> bool:
-        """A file written in the moment before its stamp was taken may have changed without another stamp."""
-        return tuple(self.stamp) == stamp and stamp[0] < self.checked_ns - RACY_NS
-
-
-@dataclass
-class State:
-    store: str = ""
-    shared: bool = False
-    """Whether another store has rendered into the directory too."""
-    stores: list[str] = field(default_factory=list)
-    """The stores that have noted that they write into this directory; see `folder_mark`."""
-    damaged: bool = False
-    """Whether there is a state that cannot be read: then nothing is known, and nothing follows from what is missing."""
-    files: dict[str, Known] = field(default_factory=dict)
-    write_only_seq: int = 0
-    unread: dict[str, tuple[Stamp, int | None, str]] = field(default_factory=dict)
-    """Files that cannot be read as text: the stamp, the line and the problem, so that they are not read every time."""
 
 
 def root_of(ctx: Context) -> Path | None:
@@ -135,6 +92,8 @@ class Directory:
         self.own = root / OWN
         self._prefix = str(root)
         self.late = LateSaves(self.own)
+        self.ill_named: dict[str, str] = {}
+        """Files and folders with names that are not read: what to show of the path, and why."""
         self._touched: set[Path] = set()
 
     @contextmanager
@@ -159,11 +118,12 @@ class Directory:
             if self.own.is_symlink():
                 raise OSError(errno.ELOOP, f"{self.own} is a symbolic link, and links are not followed")
             lock = FileLock(self.own / "lock")
-            taken = lock.take(LOCK_SECONDS, pause=0.002)
+            wait = lock_wait(LOCK_SECONDS)
+            taken = lock.take(wait, pause=0.002)
         if not taken:
             raise FilesProblem(
                 "STORE_LOCKED",
-                f"another process works on {self.root} for over {LOCK_SECONDS:.0f} s",
+                f"another process works on {self.root} for over {wait:g} s",
                 "Try again; end the process that holds the lock if this stays so.",
             )
         try:
@@ -178,39 +138,43 @@ class Directory:
         if self.stamp(path) is None or self.oddity(path) is not None:
             yield
             return
-        with sidecar_lock.beside(self.root / f"{path}.capture"):
+        # Version 5 numbers under the first, version 1 under the second, which both hold while they write.
+        with sidecar_lock.beside(self.root / f"{path}.capture"), sidecar_lock.beside(self.root / path):
             yield
 
-    def state(self) -> State:
+    def state(self) -> FolderState:
         try:
-            raw = orjson.loads((self.own / "state.json").read_bytes())
-            files = {path: Known(tuple(known.pop("stamp")), **known) for path, known in raw.pop("files").items()}
-            unread = {path: (tuple(note[0]), note[1], note[2]) for path, note in raw.pop("unread", {}).items()}
-            return State(files=files, unread=unread, **raw)
+            return state_from(orjson.loads((self.own / "state.json").read_bytes()))
         except (FileNotFoundError, NotADirectoryError):
-            return State()
+            return FolderState()
         # An unreadable state only costs time: every file is read and compared once more.
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return State(damaged=True)
+            return FolderState(damaged=True)
 
-    def save(self, state: State) -> None:
+    def save(self, state: FolderState) -> None:
         """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit.
 
         So every folder in which a file was renamed is flushed first. One flush would do on ext4, which commits all
-        renames together; other file systems commit each folder by itself. Bases need no flush: an old base beside a
-        new file makes the file's own text look edited into what the store has anyway.
+        renames together; other file systems commit each folder by itself.
         """
-        files = {path: vars(entry) for path, entry in state.files.items()}
-        whole = {**vars(state), "files": files}
         with reported(self.root):
             for folder in sorted(self._touched):
                 sync_folder(folder)
             self._touched.clear()
-            self._replace(self.own / "state.json", Content(canonical_bytes(whole)))
+            self._replace(self.own / "state.json", canonical_bytes(state.to_json()))
             ignore = self.own / ".gitignore"
             if not ignore.exists():
                 with create(ignore) as file:
                     file.write(b"*\n")
+            self._remove_copies()
+
+    def _remove_copies(self) -> None:
+        """Earlier versions kept a copy of every file below `.clew/base`."""
+        copies = self.own / "base"
+        if copies.is_symlink():
+            copies.unlink()
+        elif copies.exists():
+            shutil.rmtree(copies, ignore_errors=True)
 
     def settle(self) -> None:
         """Make sure that a power cut does not take `.clew` away any more."""
@@ -223,7 +187,7 @@ class Directory:
             status = os.stat(f"{self._prefix}/{path}")  # noqa: PTH116  (a Path costs more than the stat)
         except OSError:
             return None
-        return _stamp(status)
+        return stamp_of(status)
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -258,18 +222,7 @@ class Directory:
         above = [folder for folder in place.parents if self.root in folder.parents]
         return next((str(folder.relative_to(self.root)) for folder in above if folder.is_file()), None)
 
-    def base(self, path: str, start: int = 0) -> bytes | None:
-        """The file as it was last rendered or read back, from a byte on; None when it is shorter than that."""
-        try:
-            with (self.own / "base" / path).open("rb") as file:
-                if os.fstat(file.fileno()).st_size < start:
-                    return None
-                file.seek(start)
-                return file.read()
-        except OSError:
-            return None
-
-    def write(self, path: str, content: Content, expected: Known | None) -> RenderedFile:
+    def write(self, path: str, data: bytes, expected: Known | None) -> RenderedFile:
         """Replace a file at once, and look at what stood there. What a person saved since `expected` is in the answer.
 
         What was taken out stays in `.clew/late/` until it is settled, so that a crash in between does not lose it.
@@ -278,81 +231,54 @@ class Directory:
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             check_writable(target)
-            draft, stamp = self._draft(path, content)
+            draft, stamp = self._draft(path, data)
             with sidecar_lock.beside(target):
                 taken = swap(draft, target)
-            # Before the base is renewed: what was saved is understood by comparing with the text it was edited from.
-            late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
-            self.keep_base(path, content)
+            saves = [self.late.take(path, out, expected) for out in taken]
             self._touched.add(target.parent)
-        return RenderedFile(stamp, late)
+        return RenderedFile(stamp, [save for save in saves if save is not None])
 
-    def _draft(self, path: str, content: Content) -> tuple[Path, Stamp]:
+    def _draft(self, path: str, data: bytes) -> tuple[Path, Stamp]:
         """The new file, flushed, and its stamp."""
         new = self.late.new_draft(path)
         with create(new) as file:
             take_rights(file, self.root / path)
-            if content.kept:
-                copy(self.own / "base" / path, file, content.kept)
-            file.write(content.rest)
+            file.write(data)
             file.flush()
             _date_back(file)
             sync_file(file.fileno())
             status = os.fstat(file.fileno())
-        return self.late.name_draft(new, status.st_ino), _stamp(status)
+        return self.late.name_draft(new, status.st_ino), stamp_of(status)
 
-    def _saved_since(self, path: str, out: Path, expected: Known | None) -> LateSave | None:
-        if expected is None:
-            return self.late.take(path, out, None, same=False)
-        return self.late.take(path, out, self.base(path), same=expected.trusts(_stamp(out.stat())))
-
-    def late_saves(self) -> list[LateSave]:
+    def late_saves(self, state: FolderState) -> list[LateSave]:
         """Saves that earlier renderings took out and that are not in the store."""
         with reported(self.own):
-            return self.late.found(self.base)
+            return self.late.found(state.files)
 
-    def replace(self, path: str, content: Content) -> None:
+    def replace(self, path: str, data: bytes) -> None:
         """Write a file that is never read back, whatever stood there."""
         target = self.root / path
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._replace(target, content)
+            self._replace(target, data)
 
     def complete(self) -> None:
         """Make the files of ONCE that are missing. Whatever stands in their place, also a link, is left alone."""
         for path, text in ONCE.items():
             target = self.root / path
             if not os.path.lexists(target):
-                self.replace(path, Content(text.encode()))
+                self.replace(path, text.encode())
 
     def remove(self, path: str) -> None:
         with reported(self.root / path):
             (self.root / path).unlink(missing_ok=True)
 
-    def keep_base(self, path: str, content: Content) -> None:
-        """Remember the file. Only what changed is written, under another name: a crash leaves none, not a wrong one."""
-        with reported(self.own / "base" / path):
-            base = own_folder(self.own, f"base/{path}".rpartition("/")[0]) / Path(path).name
-            if content.kept:
-                part = base.with_name(f".{base.name}.part")
-                # Out of the way while it is changed: a crash now leaves no base, and a missing one is harmless.
-                base.replace(part)
-                with part.open("r+b") as file:
-                    take_rights(file, self.root / path, OURS)
-                    file.seek(content.kept)
-                    file.write(content.rest)
-                    file.truncate()
-                part.replace(base)
-                return
-            base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
-            self._replace(base, content, self.root / path)
-
-    def _replace(self, target: Path, content: Content, model: Path | None = None) -> None:
-        """Replace a file that only Clew writes; nothing is flushed. `model` is the file whose rights it gets."""
+    def _replace(self, target: Path, data: bytes) -> None:
+        """Replace a file that only Clew writes; nothing is flushed."""
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         with create(draft) as file:
-            take_rights(file, model or target, OURS)
-            file.write(content.rest)
+            take_rights(file, target, OURS)
+            file.write(data)
             file.flush()
             _date_back(file)
         draft.replace(target)
@@ -377,7 +303,12 @@ class Directory:
                     path = f"{folder}/{entry.name}"
                     if entry.name.startswith(".") or f"{path}/" in WRITE_ONLY:
                         continue
-                    if entry.name.endswith(suffix):
+                    is_wanted = entry.name.endswith(suffix)
+                    problem = name_problem(entry.name)
+                    if problem is not None:
+                        if is_wanted or entry.is_dir():
+                            self.ill_named[shown_name(path)] = problem
+                    elif is_wanted:
                         found.append(path)
                     elif entry.is_dir():
                         found += self._below(path, suffix)
@@ -388,14 +319,25 @@ class Directory:
         return found
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
-
-
 def _date_back(file: BinaryIO) -> None:
     """Date a file back, so that whoever saves it after us, however soon, gives it another time than ours."""
     saved = time.time_ns() - 2 * RACY_NS
     os.utime(file.fileno() if os.utime in os.supports_fd else file.name, ns=(saved, saved))
+
+
+def name_problem(name: str) -> str | None:
+    """Why a file with this name is not read: neither the store nor an answer can hold such a path."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    return None if name.isprintable() else "its name holds a character that cannot be shown"
+
+
+def shown_name(path: str) -> str:
+    """A path with what cannot be shown escaped."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 @contextmanager
@@ -413,10 +355,6 @@ def directory_of(ctx: Context) -> Directory | None:
     return Directory(root) if root else None
 
 
-def known(stamp: Stamp, number: int, seq: int) -> Known:
-    return Known(stamp, time.time_ns(), number, seq)
-
-
-def store_name(row: dict[str, Any]) -> str:
+def store_name(row: dict[str, object]) -> str:
     """Which store a directory was rendered from: a copy of it elsewhere is another one."""
     return f"{row['id']}@{row['created_at_ms']}"

@@ -14,30 +14,77 @@ from dataclasses import dataclass, replace
 
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files.markdown import HEADER, MarkdownPart, ParsedFile, parse_file
+from clew.memory.files.file_state import UNKNOWN, Known
+from clew.memory.files.markdown import MarkdownPart, ParsedFile, parse_file
 from clew.memory.governance.receipts import is_taken_back, taken_back
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.events import subjects_changed
 
-_STRIDE = 1 << 16
-"""Texts are compared in slices of this many characters first: equal slices cost one comparison in C each."""
+
+def merged(
+    ctx: Context, path: str, base: Known | None, stored: ParsedFile, edited: ParsedFile, by_git: bool = False
+) -> ParsedFile:
+    """What a hand-edited file becomes, given the file that it was edited from (None when that is not known).
+
+    What git wrote is no old copy that somebody saved: a text that the store had before counts as well.
+    """
+    if by_git:
+        return merge(_blocks_rendered(ctx, path, base), stored, edited)
+    before = _blocks_before(ctx, path, base, edited.parts)
+    if base is not None:
+        before = _stale_base(ctx, path, before, edited) or before
+    return merge(before, stored, edited)
 
 
-def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:
-    """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
-    known = stale_base(ctx, path, base, edited) if base is not None else None
-    if known is None and base == stored:
-        return edited
-    mine = parse_file(edited)
-    if known is None:
-        known = _texts(base) if base is not None else _known_before(ctx, path, mine.parts)
-    return merge(known, parse_file(stored), mine).join()
+def _blocks_rendered(ctx: Context, path: str, base: Known | None) -> dict[str, str]:
+    """The blocks of the file that git replaced; none where this file was not there."""
+    if base is None:
+        return {}
+    if base.text is not None or base.seq == UNKNOWN:
+        return _by_id(parse_file(base.text or ""))
+    return _blocks_at(ctx, path, base.seq)
 
 
-def _texts(text: str) -> dict[str, str]:
-    """The blocks of a file by id; of two with one id, the first."""
-    return {part.id: part.text for part in reversed(parse_file(text).parts)}
+def _blocks_before(ctx: Context, path: str, base: Known | None, parts: list[MarkdownPart]) -> dict[str, str]:
+    """The blocks of the file that a person edited, by id."""
+    if base is not None and base.text is not None:
+        return _by_id(parse_file(base.text))
+    if base is None or base.seq == UNKNOWN:
+        return _known_before(ctx, path, parts)
+    before = _blocks_at(ctx, path, base.seq)
+    # What the store had later was not written by a person: the process that rendered it ended before it said so.
+    others = [part for part in parts if before.get(part.id) != part.text]
+    return before | _seen_before(ctx, path, others, base.seq)
+
+
+NUL = "\x00"
+
+
+def without_damage(ctx: Context, path: str, base: Known | None, stored: ParsedFile, damaged: str) -> ParsedFile:
+    """A file in which a power cut left NULs: what can still be read of it, and the rest as it is stored."""
+    legible = [part for part in parse_file(damaged).parts if NUL not in part.text]
+    before = _blocks_before(ctx, path, base, legible)
+    edited = {part.id: part for part in reversed(legible) if before.get(part.id) != part.text}
+    kept = [replace(part, text=edited.pop(part.id).text) if part.id in edited else part for part in stored.parts]
+    if kept and edited:
+        kept[-1] = replace(kept[-1], gap=_ended(kept[-1].gap))
+    added = [replace(part, gap=_ended(part.gap.replace(NUL, ""))) for part in reversed(edited.values())]
+    return ParsedFile(stored.preamble, kept + added)
+
+
+def _by_id(parsed: ParsedFile) -> dict[str, str]:
+    """The texts of the blocks; of two with one id, the first."""
+    return {part.id: part.text for part in reversed(parsed.parts)}
+
+
+def _blocks_at(ctx: Context, path: str, seq: int) -> dict[str, str]:
+    """The blocks of a file as the store had them at a sequence number."""
+    sql = (
+        "SELECT id, text FROM block WHERE workspace = ? AND file = ? AND until IS NULL AND gone = 0 AND seq <= ?"
+        " UNION ALL SELECT id, text FROM block WHERE workspace = ? AND file = ? AND until > ? AND gone = 0 AND seq <= ?"
+    )
+    return dict(ctx.tx.tuples(sql, ctx.workspace, path, seq, ctx.workspace, path, seq, seq))
 
 
 def _known_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:
@@ -50,14 +97,16 @@ def _known_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[st
     }
 
 
-def _seen_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:
-    """Blocks whose text this file has had before: in a file of unknown age these are old, not edited."""
+def _seen_before(ctx: Context, path: str, parts: list[MarkdownPart], since: int = UNKNOWN) -> dict[str, str]:
+    """Blocks whose text this file has had, after a sequence number: these are old, not edited."""
     found: dict[str, str] = {}
     for start in range(0, len(parts), 500):
         chunk = {part.id: part.text for part in parts[start : start + 500]}
-        wanted = placeholders(len(chunk))
-        sql = f"SELECT id, text FROM block WHERE workspace = ? AND file = ? AND id IN ({wanted}) ORDER BY id, seq"
-        for row in ctx.tx.all(sql, ctx.workspace, path, *chunk):
+        sql = (
+            "SELECT id, text FROM block WHERE workspace = ? AND file = ? AND seq > ?"
+            f" AND id IN ({placeholders(len(chunk))}) ORDER BY id, seq"
+        )
+        for row in ctx.tx.all(sql, ctx.workspace, path, since, *chunk):
             if row["text"] == chunk[row["id"]]:
                 found[row["id"]] = row["text"]
     return found
@@ -80,7 +129,9 @@ def _settled(part: MarkdownPart, base: Mapping[str, str], current: Mapping[str, 
     if base.get(part.id) != part.text:
         return part  # a person's edit wins
     stored = current.get(part.id)
-    return replace(part, text=stored.text) if stored else None
+    if stored is None or stored.text == part.text:
+        return stored and part
+    return replace(part, text=stored.text)
 
 
 def _ended(gap: str) -> str:
@@ -88,68 +139,6 @@ def _ended(gap: str) -> str:
     if not gap or gap.endswith("\n\n"):
         return gap or "\n\n"
     return gap + ("\n" if gap.endswith("\n") else "\n\n")
-
-
-def common_prefix(a: str, b: str) -> int:
-    """How many characters two texts share at their start."""
-    size, position = min(len(a), len(b)), 0
-    # Slices first, then halving within the first that differs: no loop over characters in Python.
-    while position < size and a[position : position + _STRIDE] == b[position : position + _STRIDE]:
-        position = min(position + _STRIDE, size)
-    low, high = position, min(position + _STRIDE, size)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[position:middle] == b[position:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def common_suffix(a: str, b: str, most: int) -> int:
-    """How many characters two texts share at their end, at most `most`."""
-    low, high = 0, most
-    position = 0
-    while position < most:
-        step = min(_STRIDE, most - position)
-        if not _same_tail(a, b, position, position + step):
-            low, high = position, position + step - 1
-            break
-        position += step
-    else:
-        return most
-    start = position
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _same_tail(a, b, start, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _same_tail(a: str, b: str, near: int, far: int) -> bool:
-    return a[len(a) - far : len(a) - near] == b[len(b) - far : len(b) - near]
-
-
-def header_before(text: str, end: int) -> tuple[str, int] | None:
-    """The last header line that ends before `end`: its id and where it starts."""
-    limit = end
-    while True:
-        newline = text.rfind("\n[", 0, limit)
-        start = newline + 1 if newline >= 0 else 0
-        found = HEADER.match(text, start)
-        if found and found.end() < end:
-            return found.group(1), start
-        if newline < 0:
-            return None
-        limit = newline + 1
-
-
-def header_after(text: str, start: int) -> tuple[str, int] | None:
-    """The first header that begins after `start`."""
-    found = HEADER.search(text, start + 1) if start < len(text) else None
-    return (found.group(1), found.start()) if found else None
 
 
 RECENT_MS = 600_000
@@ -170,29 +159,32 @@ class GovernedChange:
         """The text that the block had, if there was one."""
         return None if self.before is None or self.before.gone else self.before.text
 
-    def stands_in(self, text: str) -> bool:
-        return not self.now.gone and self.now.text in text
+    def stands_in(self, texts: Mapping[str, str]) -> bool:
+        return not self.now.gone and self.now.text in texts.get(self.now.id, "")
 
-    def missing_from(self, text: str) -> bool:
-        if _header(self.now.id, text):
-            return self.replaced is not None and self.replaced in text
-        return not self.now.gone and bool(self.now.headline) and self.now.headline not in text
+    def missing_from(self, edited: ParsedFile, texts: Mapping[str, str]) -> bool:
+        if self.now.id in texts:
+            return self.replaced is not None and self.replaced in texts[self.now.id]
+        return not self.now.gone and bool(self.now.headline) and self.now.headline not in edited.join()
 
 
-def stale_base(ctx: Context, path: str, base: str, edited: str) -> dict[str, str] | None:
-    """The blocks of the older text that a stale save was made from; None when the save was made from the base."""
+def _stale_base(ctx: Context, path: str, before: Mapping[str, str], edited: ParsedFile) -> dict[str, str] | None:
+    """The blocks of the older text that a stale save was made from; None when it was made from `before`."""
     recent = _recent(ctx, path)
+    if not recent:
+        return None
+    texts = _by_id(edited)
     # A text that holds a change was saved after it, and so after all earlier ones.
-    seen = max((change.now.seq for change in recent if change.stands_in(edited)), default=0)
-    unseen = [change for change in recent if change.now.seq > seen and change.missing_from(edited)]
+    seen = max((change.now.seq for change in recent if change.stands_in(texts)), default=0)
+    unseen = [change for change in recent if change.now.seq > seen and change.missing_from(edited, texts)]
     if not unseen:
         return None
-    known = {part.id: part.text for part in reversed(parse_file(base).parts)}
+    known = dict(before)
     for change in unseen:
         known.pop(change.now.id, None)
         if change.replaced is not None:
             known[change.now.id] = change.replaced
-    return known if _changes(known, parse_file(edited).parts) else None
+    return known if _changes(known, edited.parts) else None
 
 
 def _recent(ctx: Context, path: str) -> list[GovernedChange]:
@@ -206,11 +198,6 @@ def _recent(ctx: Context, path: str) -> list[GovernedChange]:
         for found in versions
         if found and found[-1].file == path and found[-1].origin != "edit" and not is_taken_back(ctx, found[-1])
     ]
-
-
-def _header(id: str, text: str) -> bool:
-    at = text.find(f"[{id}]")
-    return at >= 0 and HEADER.match(text, at) is not None
 
 
 def _changes(known: Mapping[str, str], parts: list[MarkdownPart]) -> bool:

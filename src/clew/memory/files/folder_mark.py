@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import platform
 
-from clew.memory.files.directory import Directory, State, store_name
+from clew.memory.files.directory import Directory, store_name
+from clew.memory.files.file_state import FolderState
 from clew.registry.context import Context
 from clew.store.workspaces import delete_meta, keep_meta, read_meta
 
 
-def opened(ctx: Context, directory: Directory) -> tuple[State, bool]:
+def opened(ctx: Context, directory: Directory) -> tuple[FolderState, bool]:
     """What is known of the files, and whether the folder was replaced since this store left its name in it."""
     state = directory.state()
     with ctx.reading() as bound:
@@ -25,10 +26,10 @@ def opened(ctx: Context, directory: Directory) -> tuple[State, bool]:
         name = name_of(bound)
         replaced = not state.damaged and name not in state.stores and _noted(bound, directory)
     stores = sorted({*state.stores, state.store} - {""})
-    return State(store=name, shared=state.shared or state.store not in ("", name), stores=stores), replaced
+    return FolderState(store=name, shared=state.shared or state.store not in ("", name), stores=stores), replaced
 
 
-def is_ours(bound: Context, state: State) -> bool:
+def is_ours(bound: Context, state: FolderState) -> bool:
     """False when the files were rendered from another store, or from a later state of this one."""
     return state.store == name_of(bound) and all(entry.seq <= bound.ws.seq for entry in state.files.values())
 
@@ -37,7 +38,7 @@ def name_of(bound: Context) -> str:
     return store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
 
 
-def sign(ctx: Context, directory: Directory, state: State) -> None:
+def sign(ctx: Context, directory: Directory, state: FolderState) -> None:
     """Save the state, the first time with a note in the store.
 
     The note comes after the name, and only when the name cannot be lost any more: a note alone would make the folder

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 from clew.errors import ClewError
+from clew.memory import validator
 from clew.memory.files import places, plain_files
 from clew.memory.files.directory import CONFIGURATION, KERNELS, directory_of
-from clew.memory.files.sync import undisturbed
+from clew.memory.files.sync import exclusive
 from clew.memory.governance.policy import STATE_FILE, default_configuration_text, default_state_text
-from clew.memory.kernel_defaults import DEFAULTS, kernel_text
 from clew.memory.kinds import TREE, preamble
 from clew.registry.context import Context
 from clew.store.database import placeholders
 
 
 @contextmanager
-def governed(ctx: Context, numbered: str | None = None) -> Iterator[Context]:
+def governed_transaction(ctx: Context, numbered: str | None = None) -> Iterator[Context]:
     """What is done inside is durable when the block ends, and shown in the files.
 
     `numbered` is the file for whose blocks numbers are drawn inside and by Mind-Mem too, which has to wait.
     """
-    with _numbering(ctx, numbered), undisturbed(ctx), ctx.writing() as bound:
+    with _numbering(ctx, numbered), exclusive(ctx), ctx.writing() as bound:
         lay_out(bound)
         yield bound
 
@@ -34,11 +33,25 @@ def _numbering(ctx: Context, file: str | None) -> AbstractContextManager[None]:
     return nullcontext() if directory is None or file is None else directory.numbering(file)
 
 
+def _named_for_mind_mem(ctx: Context) -> bool:
+    """Whether whoever started the server named the folder in the variable that Mind-Mem reads."""
+    return ctx.settings.origins.get("memory_dir") == "MIND_MEM_WORKSPACE"
+
+
 def lay_out(ctx: Context) -> None:
-    """Write what the workspace lacks of the tree that a new one begins with. Nothing that exists is touched."""
-    first: dict[str, Callable[[], str]] = {CONFIGURATION: default_configuration_text, STATE_FILE: default_state_text}
-    kernels: dict[str, Callable[[], str]] = {f"{KERNELS}/{name}.mind": partial(kernel_text, name) for name in DEFAULTS}
-    wanted = {**first, **kernels}
+    """Write what a folder lacks of the tree that Mind-Mem begins with, where that program uses it.
+
+    Nothing that exists is touched, and elsewhere a file comes with the first block that it holds.
+    """
+    # Earlier versions wrote the default kernels here; with them Mind-Mem reads none of its own, and ranks otherwise.
+    for path in plain_files.never_edited(ctx, KERNELS):
+        plain_files.remove(ctx, path)
+    if not (validator.applies(ctx) or _named_for_mind_mem(ctx)):
+        return
+    wanted: dict[str, Callable[[], str]] = {
+        CONFIGURATION: default_configuration_text,
+        STATE_FILE: default_state_text,
+    }
     known = _ever(ctx, list(wanted))
     for path, text in wanted.items():
         if path not in known:

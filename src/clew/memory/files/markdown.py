@@ -7,7 +7,7 @@ the next header: blank lines, rules, prose. Joining preamble, texts and gaps giv
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from clew.errors import ClewError
@@ -83,12 +83,25 @@ def gap_problems(gap: str) -> list[Problem]:
     """
     if "[" not in gap:
         return []
-    return [(gap.count("\n", 0, match.start()), _header_problem(match.group())) for match in _LIKE_HEADER.finditer(gap)]
+    found, line, counted = [], 0, 0
+    for match in _LIKE_HEADER.finditer(gap):
+        line += gap.count("\n", counted, match.start())
+        counted = match.start()
+        found.append((line, _header_problem(match.group())))
+    return found
+
+
+REPEATED = " is used twice; the other block counts"
 
 
 def _header_problem(line: str) -> str:
     found = HEADER.match(line)
-    return f"{found.group(1)} is used twice; the other block counts" if found else _not_a_header(line)
+    return f"{found.group(1)}{REPEATED}" if found else _not_a_header(line)
+
+
+def repeated_ids(problems: Iterable[Problem]) -> set[str]:
+    """Ids of blocks that are mere text because another block has the id."""
+    return {said.removesuffix(REPEATED) for _, said in problems if said.endswith(REPEATED)}
 
 
 def _not_a_header(line: str) -> str:
@@ -256,6 +269,12 @@ def set_field(text: str, name: str, value: Value) -> str:
     # The default is an empty span behind the last line: a missing field is appended.
     start, end = parse_block(text).spans.get(name, (len(lines), len(lines) - 1))
     return "\n".join([*lines[:start], print_field(name, value), *lines[end + 1 :]])
+
+
+def without_field(text: str, name: str) -> str:
+    start, end = parse_block(text).spans[name]
+    lines = text.split("\n")
+    return "\n".join([*lines[:start], *lines[end + 1 :]])
 
 
 def append_item(text: str, name: str, item: str) -> str:

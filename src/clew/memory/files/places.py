@@ -1,7 +1,7 @@
-"""Where blocks stand in their files: order, byte, line; and the log of edits that brings a file up to date.
+"""Where blocks stand in their files: their order, the line each begins in, and what follows it.
 
-A place stores byte and line as they were when it was written. A change further up in the file adds a *shift*: every
-place with a larger ordinal moves by it. So one change in a file of 50,000 blocks writes two rows.
+A file is its preamble and then, in order, the text and the gap of each block. What follows an insertion or a change of
+the number of lines is moved by one statement.
 """
 
 from __future__ import annotations
@@ -9,22 +9,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
 from clew.memory.files.markdown import Problem
-from clew.memory.files.shifts import Shifts, settle, shift, shifts
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-
-SPACING = 1 << 20
-"""Distance of the ordinals of neighbours: twenty blocks in a row can be inserted at the same place before the file has
-to be renumbered."""
-KEPT_SPLICES = 200
-"""A directory that is further behind is rendered whole."""
-LONGEST_SPLICE = 1_000_000
-WHOLE = -1
-"""`removed` of a splice whose text is too long to keep: the file is rendered whole instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,66 +28,63 @@ class BlockText:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     file: str
     ordinal: int
-    byte: int
     line: int
-    bytes: int
+    """Counted from 0."""
     lines: int
+    """Line ends inside of the block's text."""
     gap: str
-
-    @property
-    def end_byte(self) -> int:
-        return self.byte + self.bytes + size(self.gap)
 
     @property
     def end_line(self) -> int:
         return self.line + self.lines + self.gap.count("\n")
 
 
-def size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+HOLDS_TEXT = (
+    "(preamble <> '' OR EXISTS"
+    " (SELECT 1 FROM place WHERE place.workspace = block_file.workspace AND place.file = block_file.path))"
+)
+"""SQL: a file of blocks that is not empty."""
+_COLUMNS = "file, ordinal, at_line, lines, gap"
 
 
-def where(ctx: Context, ids: list[str]) -> dict[str, Where]:
+def where(ctx: Context, ids: Sequence[str]) -> dict[str, Where]:
     """File and line of current blocks."""
     found: dict[str, Where] = {}
-    moved: dict[str, Shifts] = {}
     for start in range(0, len(ids), 500):
         chunk = ids[start : start + 500]
-        sql = f"SELECT * FROM place WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id"
-        for row in ctx.tx.all(sql, ctx.workspace, *chunk):
-            # Shifts are read once for each file: a search may ask for hundreds of blocks of the same one.
-            if row["file"] not in moved:
-                moved[row["file"]] = shifts(ctx, row["file"])
-            found[row["id"]] = _where(row, moved[row["file"]])
+        sql = f"SELECT id, {_COLUMNS} FROM place WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id"
+        found |= {id: Where(*rest) for id, *rest in ctx.tx.tuples(sql, ctx.workspace, *chunk)}
     return found
 
 
 def in_file(ctx: Context, file: str) -> list[tuple[str, Where]]:
     """Every block of a file, in order."""
-    moved = shifts(ctx, file)
-    sql = "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
-    return [(row["id"], _where(row, moved)) for row in ctx.tx.all(sql, ctx.workspace, file)]
+    sql = f"SELECT id, {_COLUMNS} FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
+    return [(id, Where(*rest)) for id, *rest in ctx.tx.tuples(sql, ctx.workspace, file)]
 
 
-def _where(row: Row, moved: Shifts) -> Where:
-    bytes_moved, lines_moved = moved.before(row["ordinal"])
-    byte, line = row["at_byte"] + bytes_moved, row["at_line"] + lines_moved
-    return Where(row["file"], row["ordinal"], byte, line, row["bytes"], row["lines"], row["gap"])
+def preamble_of(ctx: Context, file: str) -> str | None:
+    """What stands before the first block; None when there is no such file."""
+    sql = "SELECT preamble FROM block_file WHERE workspace = ? AND path = ?"
+    found = ctx.tx.value(sql, ctx.workspace, file)
+    return None if found is None else str(found)
 
 
-def file_row(ctx: Context, file: str) -> Row:
-    """The file's row; a file seen for the first time is empty."""
-    sql = "SELECT * FROM block_file WHERE workspace = ? AND path = ?"
-    found = ctx.tx.one(sql, ctx.workspace, file)
-    if found is not None:
-        return found
-    insert = "INSERT INTO block_file (workspace, path, preamble, bytes, lines, seq) VALUES (?, ?, '', 0, 0, 0)"
-    ctx.tx.run(insert, ctx.workspace, file)
-    return {"path": file, "preamble": "", "problems": None, "bytes": 0, "lines": 0, "seq": 0}
+def set_preamble(ctx: Context, file: str, preamble: str, problems: Sequence[Problem] = ()) -> None:
+    """Say what stands before the first block. Places are not moved: the file is new, or written whole."""
+    ctx.tx.run(
+        "INSERT INTO block_file (workspace, path, preamble, problems, seq) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, path) DO UPDATE SET preamble = excluded.preamble, problems = excluded.problems,"
+        " seq = excluded.seq",
+        ctx.workspace,
+        file,
+        preamble,
+        _json(problems),
+        ctx.ws.next_seq(),
+    )
 
 
 def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
@@ -121,32 +109,29 @@ def around(ctx: Context, file: str) -> str:
 
 def append(ctx: Context, file: str, parts: Sequence[BlockText], preamble: str = "") -> None:
     """Put blocks at the end of their file; a new file begins with `preamble`."""
-    row = file_row(ctx, file)
-    if row["bytes"] == 0 and preamble:
+    head, last = preamble_of(ctx, file), _last(ctx, file)
+    if not head and last is None:
         set_preamble(ctx, file, preamble)
-        row = file_row(ctx, file)
-    last = ctx.tx.one(
-        "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal DESC LIMIT 1", ctx.workspace, file
-    )
-    before = last["gap"] if last else row["preamble"]
-    joint = _joint(before, empty=row["bytes"] == 0)
+        head = preamble
+    before = last["gap"] if last else head or ""
+    joint = _joint(before, empty=last is None and not before)
     if joint:
-        _set_gap(ctx, file, last, before + joint)
-        parts = [*parts[:-1], _ended_like(parts[-1], before, joint)]
-    low = last["ordinal"] if last else 0
-    ordinals = range(low + SPACING, low + SPACING * (len(parts) + 1), SPACING)
-    _lay_out(ctx, file, ordinals, row["bytes"] + size(joint), row["lines"] + joint.count("\n"), parts)
-    _spliced(ctx, file, row["bytes"], 0, joint + _text(parts), 0)
+        _set_gap(ctx, file, last["id"] if last else None, before + joint)
+        parts = [*parts[:-1], _ended_as(parts[-1], before, joint)]
+    ordinal, line = (last["ordinal"], last["at_line"] + last["lines"]) if last else (0, 0)
+    _keep(ctx, _rows(ctx, file, ordinal + 1, line + (before + joint).count("\n"), parts))
+    _note_change(ctx, file)
 
 
-def _ended_like(part: BlockText, before: str, joint: str) -> BlockText:
+def _last(ctx: Context, file: str) -> Row | None:
+    sql = "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal DESC LIMIT 1"
+    return ctx.tx.one(sql, ctx.workspace, file)
+
+
+def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
     """The last part with the end that the file had: a single line end, where the file had no empty line after it."""
     single = before.endswith("\n") and part.gap.endswith(joint * 2)
     return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
-
-
-def _text(parts: Iterable[BlockText]) -> str:
-    return "".join(part.text + part.gap for part in parts)
 
 
 def _joint(before: str, *, empty: bool) -> str:
@@ -157,53 +142,46 @@ def _joint(before: str, *, empty: bool) -> str:
     return newline if before.endswith("\n") else newline * 2
 
 
-def _set_gap(ctx: Context, file: str, place: Row | None, gap: str) -> None:
-    if place is None:
+def _set_gap(ctx: Context, file: str, id: str | None, gap: str) -> None:
+    """The text behind a block, or before the first one."""
+    if id is None:
         ctx.tx.run("UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?", gap, ctx.workspace, file)
     else:
-        ctx.tx.run("UPDATE place SET gap = ? WHERE workspace = ? AND id = ?", gap, ctx.workspace, place["id"])
-
-
-def set_preamble(ctx: Context, file: str, preamble: str) -> None:
-    """Begin an empty file."""
-    ctx.ws.next_seq()
-    file_row(ctx, file)
-    ctx.tx.run("UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?", preamble, ctx.workspace, file)
-    _spliced(ctx, file, 0, 0, preamble, 0)
+        ctx.tx.run("UPDATE place SET gap = ? WHERE workspace = ? AND id = ?", gap, ctx.workspace, id)
 
 
 def insert_after(ctx: Context, target: str, standing: BlockText) -> None:
     """Put a block behind another one of the same file."""
     place = where(ctx, [target])[target]
-    following = ctx.tx.value(
-        "SELECT min(ordinal) FROM place WHERE workspace = ? AND file = ? AND ordinal > ?",
-        ctx.workspace,
-        place.file,
-        place.ordinal,
-    )
-    if following is None:
+    if _is_last(ctx, place):
         append(ctx, place.file, [standing])
         return
     joint = _joint(place.gap, empty=False)
     if joint:
-        _set_gap(ctx, place.file, {"id": target}, place.gap + joint)
-    region = Region(place.file, place.ordinal, following, place.end_byte, place.end_line, 0, 0)
-    replace(ctx, region, [standing], joint)
+        _set_gap(ctx, place.file, target, place.gap + joint)
+    line = place.end_line + joint.count("\n")
+    grown = joint.count("\n") + standing.text.count("\n") + standing.gap.count("\n")
+    sql = (
+        "UPDATE place SET ordinal = ordinal + 1, at_line = at_line + ? WHERE workspace = ? AND file = ? AND ordinal > ?"
+    )
+    ctx.tx.run(sql, grown, ctx.workspace, place.file, place.ordinal)
+    _keep(ctx, _rows(ctx, place.file, place.ordinal + 1, line, [standing]))
+    _note_change(ctx, place.file)
+
+
+def _is_last(ctx: Context, place: Where) -> bool:
+    sql = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
+    return ctx.tx.value(sql, ctx.workspace, place.file, place.ordinal) is None
 
 
 def rewrite(ctx: Context, id: str, text: str) -> None:
-    """Change a block's text where it stands."""
+    """Note that a block's text changed where it stands."""
     place = where(ctx, [id])[id]
-    bytes_grown, lines_grown = size(text) - place.bytes, text.count("\n") - place.lines
-    ctx.tx.run(
-        "UPDATE place SET bytes = ?, lines = ? WHERE workspace = ? AND id = ?",
-        size(text),
-        text.count("\n"),
-        ctx.workspace,
-        id,
-    )
-    shift(ctx, place.file, place.ordinal, bytes_grown, lines_grown)
-    _spliced(ctx, place.file, place.byte, place.bytes, text, place.lines)
+    lines = text.count("\n")
+    if lines != place.lines:
+        ctx.tx.run("UPDATE place SET lines = ? WHERE workspace = ? AND id = ?", lines, ctx.workspace, id)
+        _move_lines(ctx, place.file, place.ordinal, lines - place.lines)
+    _note_change(ctx, place.file)
 
 
 def remove(ctx: Context, id: str) -> None:
@@ -211,40 +189,25 @@ def remove(ctx: Context, id: str) -> None:
     place = where(ctx, [id])[id]
     kept = "" if _is_bare(place.gap) else place.gap
     previous = ctx.tx.one(
-        "SELECT * FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
+        "SELECT id, gap FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
         ctx.workspace,
         place.file,
         place.ordinal,
     )
-    before = previous["gap"] if previous else file_row(ctx, place.file)["preamble"]
+    before = previous["gap"] if previous else preamble_of(ctx, place.file) or ""
     joint = "" if kept else _left_joint(ctx, place, before)
     if kept or joint:
-        _set_gap(ctx, place.file, previous, before + kept if kept else before[: -len(joint)])
+        text = before + kept if kept else before[: -len(joint)]
+        _set_gap(ctx, place.file, previous["id"] if previous else None, text)
     ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    lost_bytes = place.bytes + (0 if kept else size(place.gap))
-    lost_lines = place.lines + (0 if kept else place.gap.count("\n"))
-    shift(ctx, place.file, place.ordinal, -lost_bytes, -lost_lines)
-    at, lines = place.byte - size(joint), joint.count("\n")
-    _spliced(ctx, place.file, at, lost_bytes + size(joint), "", lost_lines + lines)
+    lost = place.lines + (0 if kept else place.gap.count("\n"))
+    _move_lines(ctx, place.file, place.ordinal, -lost)
+    _note_change(ctx, place.file)
 
 
 def _is_bare(gap: str) -> bool:
     """Blank lines and rules belong to the block before them; anything else was written by a person, and stays."""
     return gap.strip("- \t\r\n") == ""
-
-
-def put_rules_back(ctx: Context, id: str, gap: str) -> None:
-    """The blank lines and rules behind a block as they were; what a person wrote there is not touched."""
-    place = where(ctx, [id])[id]
-    gap = ended_like(place.gap, gap)
-    # It may have been the last of its file then; what was put behind it since must not stand on its last line.
-    gap += _joint(gap, empty=not _has_later(ctx, place))
-    if gap == place.gap or not (_is_bare(gap) and _is_bare(place.gap)):
-        return
-    ctx.ws.next_seq()
-    _set_gap(ctx, place.file, {"id": id}, gap)
-    shift(ctx, place.file, place.ordinal, size(gap) - size(place.gap), gap.count("\n") - place.gap.count("\n"))
-    _spliced(ctx, place.file, place.byte + place.bytes, size(place.gap), gap, place.gap.count("\n"))
 
 
 def _left_joint(ctx: Context, place: Where, before: str) -> str:
@@ -253,173 +216,78 @@ def _left_joint(ctx: Context, place: Where, before: str) -> str:
     single = place.gap.endswith(newline) and not place.gap.endswith(newline * 2)
     if not single or not before.endswith(newline * 2):
         return ""
-    return "" if _has_later(ctx, place) else newline
+    return newline if _is_last(ctx, place) else ""
 
 
-def _has_later(ctx: Context, place: Where) -> bool:
-    sql = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
-    return ctx.tx.value(sql, ctx.workspace, place.file, place.ordinal) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A stretch of a file between two places (exclusive ordinals), with its byte and line."""
-
-    file: str
-    low: int
-    high: int | None
-    byte: int
-    line: int
-    bytes: int
-    lines: int
-
-
-def replace(ctx: Context, region: Region, parts: list[BlockText], before: str = "") -> None:
-    """Put other blocks in the place of a region; `before` is text that belongs to what stands above it."""
-    high = region.high if region.high is not None else region.low + SPACING * (len(parts) + 1)
-    # No whole numbers are left between the neighbours: renumbering makes room.
-    if high - region.low <= len(parts):
-        renumber(ctx, region.file)
-        replace(ctx, _renumbered(ctx, region), parts, before)
+def put_rules_back(ctx: Context, id: str, gap: str) -> None:
+    """The blank lines and rules behind a block as they were; what a person wrote there is not touched."""
+    place = where(ctx, [id])[id]
+    gap = ended_like(place.gap, gap)
+    # It may have been the last of its file then; what was put behind it since must not stand on its last line.
+    gap += _joint(gap, empty=_is_last(ctx, place))
+    if gap == place.gap or not (_is_bare(gap) and _is_bare(place.gap)):
         return
-    _clear(ctx, region)
-    step = high - region.low
-    # Evenly between the neighbours, so that the next insert at either side finds room as well.
-    ordinals = [region.low + step * number // (len(parts) + 1) for number in range(1, len(parts) + 1)]
-    _lay_out(ctx, region.file, ordinals, region.byte + size(before), region.line + before.count("\n"), parts)
-    text = before + _text(parts)
-    if region.high is not None:
-        # Only what stands behind the region moves; its own places were written with their final bytes.
-        last = ordinals[-1] if ordinals else region.low
-        shift(ctx, region.file, last, size(text) - region.bytes, text.count("\n") - region.lines)
-    _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
+    ctx.ws.next_seq()
+    _set_gap(ctx, place.file, id, gap)
+    _move_lines(ctx, place.file, place.ordinal, gap.count("\n") - place.gap.count("\n"))
+    _note_change(ctx, place.file)
 
 
-def _lay_out(
-    ctx: Context, file: str, ordinals: Sequence[int], byte: int, line: int, parts: Sequence[BlockText]
-) -> None:
-    """Write the places of blocks that follow each other from a byte and a line on."""
-    moved, rows = shifts(ctx, file), []
-    for ordinal, part in zip(ordinals, parts, strict=True):
-        rows.append(_place_row(ctx, file, ordinal, byte, line, part, moved))
-        byte += size(part.text) + size(part.gap)
-        line += part.text.count("\n") + part.gap.count("\n")
-    ctx.tx.many(_INSERT_PLACE, rows)
+def _move_lines(ctx: Context, file: str, ordinal: int, lines: int) -> None:
+    """Move everything behind an ordinal."""
+    sql = "UPDATE place SET at_line = at_line + ? WHERE workspace = ? AND file = ? AND ordinal > ?"
+    if lines:
+        ctx.tx.run(sql, lines, ctx.workspace, file, ordinal)
 
 
-def _clear(ctx: Context, region: Region) -> None:
-    sql = "DELETE FROM place WHERE workspace = ? AND file = ? AND ordinal > ?"
-    if region.high is None:
-        ctx.tx.run(sql, ctx.workspace, region.file, region.low)
-    else:
-        ctx.tx.run(f"{sql} AND ordinal < ?", ctx.workspace, region.file, region.low, region.high)
+def write_file(ctx: Context, file: str, preamble: str, problems: Sequence[Problem], parts: Sequence[BlockText]) -> None:
+    """Say what a file holds from now on. Only the rows that differ are written."""
+    old = dict(in_file(ctx, file))
+    set_preamble(ctx, file, preamble, problems)
+    flawed = {row["id"] for row in ctx.tx.all(_FLAWED, ctx.workspace, file)}
+    rows = _rows(ctx, file, 1, preamble.count("\n"), parts)
+    _keep(ctx, [row for row in rows if row.id in flawed or row.problems or row.place != old.get(row.id)])
+    gone = old.keys() - {part.id for part in parts}
+    sql = "DELETE FROM place WHERE workspace = ? AND id = ? AND file = ?"
+    ctx.tx.many(sql, [(ctx.workspace, id, file) for id in sorted(gone)])
+
+
+_FLAWED = "SELECT id FROM place WHERE workspace = ? AND file = ? AND problems IS NOT NULL"
+
+
+class _PlaceRow(NamedTuple):
+    workspace: str
+    id: str
+    place: Where
+    problems: str | None
+
+
+def _rows(ctx: Context, file: str, ordinal: int, line: int, parts: Iterable[BlockText]) -> list[_PlaceRow]:
+    """The places of blocks that follow each other, from an ordinal and a line on."""
+    rows = []
+    for number, part in enumerate(parts, ordinal):
+        place = Where(file, number, line, part.text.count("\n"), part.gap)
+        rows.append(_PlaceRow(ctx.workspace, part.id, place, _json(part.problems)))
+        line = place.end_line
+    return rows
+
+
+def _json(problems: Sequence[Problem]) -> str | None:
+    return orjson.dumps(problems).decode() if problems else None
+
+
+def _keep(ctx: Context, rows: Sequence[_PlaceRow]) -> None:
+    ctx.tx.many(_INSERT_PLACE, [(row.workspace, row.id, *row.place, row.problems) for row in rows])
 
 
 _INSERT_PLACE = (
-    "INSERT INTO place (workspace, id, file, ordinal, at_byte, at_line, bytes, lines, gap, problems)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO place (workspace, id, {_COLUMNS}, problems) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (workspace, id) DO UPDATE SET file = excluded.file, ordinal = excluded.ordinal,"
-    " at_byte = excluded.at_byte, at_line = excluded.at_line, bytes = excluded.bytes, lines = excluded.lines,"
-    " gap = excluded.gap, problems = excluded.problems"
+    " at_line = excluded.at_line, lines = excluded.lines, gap = excluded.gap, problems = excluded.problems"
 )
 
 
-def _place_row(
-    ctx: Context, file: str, ordinal: int, byte: int, line: int, part: BlockText, moved: Shifts
-) -> tuple[object, ...]:
-    bytes_moved, lines_moved = moved.before(ordinal)
-    problems = orjson.dumps(part.problems).decode() if part.problems else None
-    return (
-        ctx.workspace,
-        part.id,
-        file,
-        ordinal,
-        # Stored as if no shift had happened, because every reader adds the shifts before it: the two must cancel.
-        byte - bytes_moved,
-        line - lines_moved,
-        size(part.text),
-        part.text.count("\n"),
-        part.gap,
-        problems,
-    )
-
-
-def renumber(ctx: Context, file: str) -> None:
-    """Space the ordinals of a file evenly again."""
-    settle(ctx, file)
-    sql = "SELECT id FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
-    rows = ctx.tx.all(sql, ctx.workspace, file)
-    ctx.tx.many(
-        "UPDATE place SET ordinal = ? WHERE workspace = ? AND id = ?",
-        [(number * SPACING, ctx.workspace, row["id"]) for number, row in enumerate(rows, 1)],
-    )
-
-
-def _renumbered(ctx: Context, region: Region) -> Region:
-    """The same region after renumbering, found by its bytes."""
-    low, high = 0, None
-    for _, place in in_file(ctx, region.file):
-        if place.byte < region.byte:
-            low = place.ordinal
-        elif place.byte >= region.byte + region.bytes:
-            high = place.ordinal
-            break
-    return Region(region.file, low, high, region.byte, region.line, region.bytes, region.lines)
-
-
-def measure(ctx: Context, file: str) -> None:
-    """Note byte, line and length anew from the texts themselves; directories render the file whole."""
-    ctx.tx.run("DELETE FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
-    preamble = file_row(ctx, file)["preamble"]
-    byte, line, rows = size(preamble), preamble.count("\n"), []
-    sql = (
-        "SELECT place.id, place.gap, block.text FROM place CROSS JOIN block"
-        " WHERE place.workspace = ? AND place.file = ?"
-        " AND block.workspace = place.workspace AND block.id = place.id AND block.until IS NULL AND block.gone = 0"
-        " ORDER BY place.ordinal"
-    )
-    for row in ctx.tx.all(sql, ctx.workspace, file):
-        rows.append((byte, line, size(row["text"]), row["text"].count("\n"), ctx.workspace, row["id"]))
-        byte += size(row["text"]) + size(row["gap"])
-        line += row["text"].count("\n") + row["gap"].count("\n")
-    ctx.tx.many("UPDATE place SET at_byte = ?, at_line = ?, bytes = ?, lines = ? WHERE workspace = ? AND id = ?", rows)
-    ctx.ws.next_seq()
-    # Places that had to be measured anew cannot be trusted to describe an edit, so nobody catches up by splices.
-    _spliced(ctx, file, 0, WHOLE, "", 0)
-    ctx.tx.run(
-        "UPDATE block_file SET bytes = ?, lines = ? WHERE workspace = ? AND path = ?", byte, line, ctx.workspace, file
-    )
-
-
-def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, removed_lines: int) -> None:
-    """Record an edit of the file: its new length, and the splice, from which a directory that is behind catches up."""
-    seq = ctx.ws.seq
-    kept = text if len(text) <= LONGEST_SPLICE else ""
-    ctx.tx.run(
-        "UPDATE block_file SET bytes = bytes + ?, lines = lines + ?, seq = ? WHERE workspace = ? AND path = ?",
-        size(text) - removed,
-        text.count("\n") - removed_lines,
-        seq,
-        ctx.workspace,
-        file,
-    )
-    number = 1 + (
-        ctx.tx.value("SELECT max(number) FROM splice WHERE workspace = ? AND file = ?", ctx.workspace, file) or 0
-    )
-    ctx.tx.run(
-        "INSERT INTO splice (workspace, file, number, seq, at_byte, removed, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        file,
-        number,
-        seq,
-        byte,
-        # A text that is not kept cannot be replayed; whoever meets this splice renders the file whole.
-        removed if kept == text else WHOLE,
-        kept,
-    )
-    ctx.tx.run(
-        "DELETE FROM splice WHERE workspace = ? AND file = ? AND number <= ?",
-        ctx.workspace,
-        file,
-        number - KEPT_SPLICES,
-    )
+def _note_change(ctx: Context, file: str) -> None:
+    """Directories render the file again."""
+    sql = "UPDATE block_file SET seq = ? WHERE workspace = ? AND path = ?"
+    ctx.tx.run(sql, ctx.ws.seq, ctx.workspace, file)

@@ -8,7 +8,7 @@ from clew.store.workspaces import declare_events
 declare_events(
     {
         "memory_file_written": "A settings, kernel or category file of governed memory changed.",
-        "memory_file_removed": "A category file of governed memory was removed; its versions stay.",
+        "memory_file_removed": "A category or kernel file of governed memory was removed; its versions stay.",
     }
 )
 
@@ -65,6 +65,15 @@ def paths(ctx: Context, folder: str) -> list[str]:
     return [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(f"{folder}/")]
 
 
+def never_edited(ctx: Context, folder: str) -> list[str]:
+    """The files of a folder that Clew made and nobody changed."""
+    sql = (
+        "SELECT path FROM plain_file WHERE workspace = ? AND path LIKE ?"
+        " GROUP BY path HAVING min(origin) = 'init' AND max(origin) = 'init' AND count(*) > count(until) ORDER BY path"
+    )
+    return [row["path"] for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%")]
+
+
 def write(ctx: Context, path: str, content: str, origin: str) -> None:
     """Write a file with the line ends and the byte order mark that it has."""
     before = stored(ctx, path)
@@ -108,11 +117,10 @@ def removed(ctx: Context, folder: str, since: int) -> dict[str, int]:
     return {row["path"]: int(row["seq"]) for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%", since)}
 
 
-def take_in(ctx: Context, path: str, base: str | None, edited: str) -> None:
-    """Store a hand edit. When the base is unknown, a text that the store had before is an old copy, not an edit."""
-    if base is None and _had(ctx, path, edited):
-        return
-    _store(ctx, path, edited, "edit")
+def take_in(ctx: Context, path: str, edited: str, *, is_new: bool) -> None:
+    """Store a hand edit. Unless it is known to be new, a text that the store had before is an old copy, not an edit."""
+    if is_new or not _had(ctx, path, edited):
+        _store(ctx, path, edited, "edit")
 
 
 def _had(ctx: Context, path: str, content: str) -> bool:

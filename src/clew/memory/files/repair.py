@@ -1,8 +1,8 @@
 """Whether the store agrees with itself about its files, and how it is mended when it does not.
 
-A file is its preamble and, in the order of their places, the text and gap of each block. Its length and the byte and
-line of each place are kept beside them, so that a change need not read the whole file. Nothing that Clew does should
-make them wrong; a store that an older version damaged is found and mended by `scan`.
+A file is its preamble and, in the order of their places, the text and gap of each block. Each place has its line, so
+that a change need not read the whole file. Nothing that Clew does should make them wrong; a store that an older version
+damaged is found and repaired by `scan`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import ClewError
+from clew.memory.blocks import standing
 from clew.memory.files import places
+from clew.memory.files.changed_files import Unread, decoded
 from clew.memory.files.directory import Directory, directory_of
-from clew.memory.files.hand_edits import rendered
-from clew.memory.files.markdown import GAP
-from clew.memory.files.places import BlockText, size
+from clew.memory.files.hand_edits import rendered, stored_file
+from clew.memory.files.markdown import GAP, gap_problems
+from clew.memory.files.places import BlockText
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -26,11 +28,11 @@ class Disagreement:
 
 
 def disagreements(ctx: Context) -> list[Disagreement]:
-    """Where blocks, their places and the length of their file do not fit together."""
+    """Where blocks and their places do not fit together."""
     lost = [Disagreement(row["file"], f"{row['id']} stands nowhere in it") for row in _without_place(ctx)]
     stray = [Disagreement(row["file"], f"{row['id']} has a place in it and is gone") for row in _without_block(ctx)]
-    sizes = [found for file in _files(ctx) if (found := _wrong_size(ctx, file)) is not None]
-    return sorted([*lost, *stray, *sizes], key=lambda found: (found.file, found.problem))
+    moved = [found for file in _files(ctx) if (found := _wrong_line(ctx, file)) is not None]
+    return sorted([*lost, *stray, *moved], key=lambda found: (found.file, found.problem))
 
 
 def file_disagreements(ctx: Context) -> list[str]:
@@ -41,6 +43,14 @@ def file_disagreements(ctx: Context) -> list[str]:
         if directory is not None and directory.root.is_dir():
             found += [item for file in _files(bound) if (item := _differs(bound, directory, file)) is not None]
     return [f"{item.file}: {item.problem}" for item in found]
+
+
+def kept_copies(ctx: Context) -> list[str]:
+    """Damaged files and unreadable saves that were kept for a person, who removes them; paths below the directory."""
+    directory = directory_of(ctx)
+    if directory is None:
+        return []
+    return [place.relative_to(directory.root).as_posix() for place in directory.late.set_aside_files()]
 
 
 def _differs(ctx: Context, directory: Directory, file: str) -> Disagreement | None:
@@ -54,17 +64,24 @@ def _differs(ctx: Context, directory: Directory, file: str) -> Disagreement | No
         return Disagreement(file, problem.message)
     if data is None:
         return Disagreement(file, "the store has blocks for it, and it is not there") if text else None
-    return None if data == text.encode() else Disagreement(file, "it does not say what the store says")
+    if data == text.encode():
+        return None
+    unread = decoded(file, data)
+    if isinstance(unread, Unread):
+        return Disagreement(file, f"line {unread.line}: {unread.problem}")
+    return Disagreement(file, "it does not say what the store says")
 
 
-def mend(ctx: Context, found: list[Disagreement]) -> None:
-    """Give every block a place, take places from blocks that are gone, and measure the files anew."""
+def fix(ctx: Context, found: list[Disagreement]) -> None:
+    """Give every block a place, take places from blocks that are gone, and number the lines again."""
     for row in _without_block(ctx):
         ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
     for row in _without_place(ctx):
         places.append(ctx, row["file"], [BlockText(row["id"], row["text"], GAP)])
     for file in sorted({item.file for item in found}):
-        places.measure(ctx, file)
+        stored = stored_file(ctx, file)
+        parts = [standing(part.id, part.text, part.gap) for part in stored.parts]
+        places.write_file(ctx, file, stored.preamble, gap_problems(stored.preamble), parts)
 
 
 def _files(ctx: Context) -> list[str]:
@@ -72,12 +89,8 @@ def _files(ctx: Context) -> list[str]:
     return [row["path"] for row in ctx.tx.all(sql, ctx.workspace)]
 
 
-def _wrong_size(ctx: Context, file: str) -> Disagreement | None:
-    row, text = places.file_row(ctx, file), rendered(ctx, file)
-    actual, kept = (size(text), text.count("\n")), (row["bytes"], row["lines"])
-    if actual != kept:
-        return Disagreement(file, f"it has {actual[0]} bytes and {actual[1]} lines, noted are {kept[0]} and {kept[1]}")
-    lines = text.split("\n")
+def _wrong_line(ctx: Context, file: str) -> Disagreement | None:
+    lines = rendered(ctx, file).split("\n")
     for id, place in places.in_file(ctx, file):
         if place.line >= len(lines) or not lines[place.line].lstrip("\ufeff").startswith(f"[{id}]"):
             return Disagreement(file, f"{id} does not stand in line {place.line + 1}")

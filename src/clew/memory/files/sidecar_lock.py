@@ -8,6 +8,7 @@ goes on, and what both wrote is merged as any hand edit is. So a lock that is ne
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,16 +25,24 @@ ABANDONED_AFTER = 300.0
 have been made."""
 _RELEASED = b"released"
 """What Mind-Mem writes into a lock that it could not remove."""
+_held = threading.local()
+"""The files whose lock this thread holds."""
 
 
 @contextmanager
 def beside(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, or go on without it after PATIENCE."""
+    """Hold the lock of a file, or go on without it after PATIENCE. Who holds it may take it again."""
+    held: set[Path] = _held.__dict__.setdefault("paths", set())
+    if path in held:
+        yield
+        return
     lock = SidecarLock(path)
-    lock.take(PATIENCE)
+    if lock.take(PATIENCE):
+        held.add(path)
     try:
         yield
     finally:
+        held.discard(path)
         lock.release()
 
 

@@ -1,7 +1,7 @@
 """Snapshots: the files that an apply changes, as they were before, beside its receipt.
 
-Clew rolls back from the store's versions and needs no copies. They are made for people, and for Mind-Mem, which rolls a
-receipt back by putting the files of its folder in their places."""
+Clew rolls back from the store's versions and needs no copies; its receipt holds the difference. They are made only
+where Mind-Mem uses the folder too: it rolls a receipt back by putting the files of its folder in their places."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from typing import Any
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.ids import RECEIPT_TIME
+from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files import applied_text, places
-from clew.memory.files.applied_text import Texts
-from clew.memory.files.directory import WRITE_ONLY, Directory, State, reported
+from clew.memory.files import applied_text, places, plain_files
+from clew.memory.files.applied_text import BlockTexts, Texts
+from clew.memory.files.directory import CONFIGURATION, WRITE_ONLY, Directory, name_problem, reported
+from clew.memory.files.file_state import FolderState
 from clew.memory.files.markdown import MarkdownPart, listed, one_line, parse_block, parse_file
 from clew.memory.files.swap import own_folder
 from clew.memory.governance import receipts
 from clew.memory.governance.patches import Op, read
-from clew.memory.governance.receipts import TIME_FORMAT, Receipt
+from clew.memory.governance.receipts import APPLIED, TIME_FORMAT, Receipt
 from clew.registry.context import Context
 from clew.store.rows import load
 
-APPLIED = "intelligence/applied"
 RECEIPT = "APPLY_RECEIPT.md"
 MANIFEST = "MANIFEST.json"
+TRACES = (".mind-mem", ".mind-mem-index", ".mind-mem-wal", ".mind-mem-vectors", ".mind-mem-apply.lock", "maintenance")
+"""What Mind-Mem makes in a folder that it works in, and Clew does not."""
 _ROLLED_BACK = re.compile(r"^Result: rolled_back", re.MULTILINE)
 WHOLE_FOLDERS = ("decisions", "tasks", "entities", "summaries")
 """Folders that early versions of Mind-Mem replace as a whole: their other files have to stand in the snapshot too."""
@@ -45,7 +48,17 @@ def receipt_time(path: str) -> str | None:
     return folder.removeprefix(f"{APPLIED}/") if name == RECEIPT and folder.startswith(f"{APPLIED}/") else None
 
 
-def take(directory: Directory, state: State, ts: str, seq: int, receipt: str) -> None:
+def are_wanted(ctx: Context, directory: Directory) -> bool:
+    """Whether Mind-Mem or another store works here too: each copy is as large as all of memory."""
+    if ctx.settings.contract.shares_files or directory.state().shared:
+        return True
+    if any((directory.root / name).exists() for name in TRACES):
+        return True
+    with ctx.reading() as bound:
+        return plain_files.first_origin(bound, CONFIGURATION) == "edit"
+
+
+def take(directory: Directory, state: FolderState, ts: str, seq: int, receipt: str) -> None:
     """Keep the files that a receipt names as they were before it.
 
     Nothing is kept when one of them was rendered since, or when the store is rendered into this directory for the first
@@ -76,14 +89,14 @@ def _fill(directory: Directory, folder: Path, touched: list[str]) -> dict[str, A
     return {"version": 2, "files": kept, "cleanup_inventory": inventory}
 
 
-def _unchanged(directory: Directory, state: State, path: str, seq: int) -> bool:
+def _unchanged(directory: Directory, state: FolderState, path: str, seq: int) -> bool:
     """Whether a file is as it was rendered before the receipt, or is not there yet."""
     stamp, entry = directory.stamp(path), state.files.get(path)
     if stamp is None:
         return entry is None
     if entry is None or entry.seq >= seq or directory.oddity(path) is not None:
         return False
-    return entry.trusts(stamp) or directory.read(path) == directory.base(path)
+    return entry.trusts(stamp) or entry.holds(directory.read(path) or b"")
 
 
 def _below(directory: Directory, top: str) -> list[str]:
@@ -92,7 +105,7 @@ def _below(directory: Directory, top: str) -> list[str]:
     for place, _, names in os.walk(directory.root / top):
         inside = Path(place).relative_to(directory.root).as_posix()
         found += [f"{inside}/{name}" for name in names if not f"{inside}/".startswith(WRITE_ONLY)]
-    return sorted(found)
+    return sorted(path for path in found if name_problem(path) is None)
 
 
 def _link(source: Path, target: Path) -> None:
@@ -169,9 +182,13 @@ def follow_rollbacks(ctx: Context, directory: Directory) -> None:
 
     A receipt of the length that it was rendered with has nothing added to it and is not read.
     """
+    size = "length(CAST({} AS BLOB))" if ctx.tx.engine == "sqlite" else "octet_length({})"
+    parts = (size.format(part) for part in ("block_file.preamble", "block.text", "place.gap"))
     sql = (
-        "SELECT receipt.*, block_file.bytes FROM receipt JOIN block_file ON block_file.workspace = receipt.workspace"
-        f" AND block_file.path = '{APPLIED}/' || receipt.ts || '/{RECEIPT}'"
+        f"SELECT receipt.*, {' + '.join(parts)} AS bytes FROM receipt"
+        f" JOIN place ON place.workspace = receipt.workspace AND place.id = 'AR-' || receipt.ts"
+        " JOIN block_file ON block_file.workspace = receipt.workspace AND block_file.path = place.file"
+        " JOIN block ON block.workspace = receipt.workspace AND block.id = place.id AND until IS NULL AND gone = 0"
         " WHERE receipt.workspace = ? AND receipt.rolled_back_at_ms IS NULL ORDER BY receipt.ts DESC"
     )
     for row in ctx.tx.all(sql, ctx.workspace):
@@ -194,8 +211,8 @@ def _read(directory: Directory, ts: str) -> StoredReceipt | None:
 
 
 def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> None:
-    changes = [] if found.result.startswith("rolled_back") else _changes(ctx, directory, found, later)
-    rolled_back = ctx.now_ms if found.result.startswith("rolled_back") else None
+    changes = [] if found.result.startswith(statuses.ROLLED_BACK) else _changes(ctx, directory, found, later)
+    rolled_back = ctx.now_ms if found.result.startswith(statuses.ROLLED_BACK) else None
     made = int(datetime.strptime(found.ts, TIME_FORMAT).replace(tzinfo=UTC).timestamp() * 1000)
     receipts.keep(ctx, Receipt(found.ts, found.proposal, changes, False, rolled_back), made)
     path = f"{APPLIED}/{found.ts}/{RECEIPT}"
@@ -208,6 +225,26 @@ def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Text
 def _changes(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> list[dict[str, Any]]:
     """What the receipt changed: each block with its text before, and the text or version that it became."""
     kept = {file: text(directory, f"{found.ts}/{file}") for file in found.files}
+    if not any(said is not None for said in kept.values()):
+        diff = parse_block(found.part.text).fields.get("Diff")
+        told = applied_text.in_blocks(diff) if isinstance(diff, str) else None
+        if told is not None:
+            return _changes_in_blocks(told, later)
+    return _changes_in_files(ctx, found, kept, later)
+
+
+def _changes_in_blocks(told: dict[str, BlockTexts], later: Texts) -> list[dict[str, Any]]:
+    changes = [
+        {**_change_to(id, block.file, block.before, block.after), "was": block.file}
+        for id, block in sorted(told.items())
+    ]
+    later.update({change["id"]: change["text"] or "" for change in changes})
+    return changes
+
+
+def _changes_in_files(
+    ctx: Context, found: StoredReceipt, kept: dict[str, str | None], later: Texts
+) -> list[dict[str, Any]]:
     whole = {file: said for file, said in kept.items() if said is not None}
     ops = _ops(ctx, found)
     # A file without a copy tells nothing: all of its blocks would seem to be new.

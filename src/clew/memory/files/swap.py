@@ -9,9 +9,9 @@ for some microseconds; nothing is ever overwritten.
 A save that was taken out of a file is kept in `.clew/late/` until it is in the store. The folder holds drafts and files
 that were taken out, named `<path>~<inode>`. A draft is named after its own inode. Once it has changed places with a
 file, the name tells that it holds what stood in the file's place instead, so a process that was killed in between
-leaves nothing unclear. Beside a file that was taken out, `<name>.base` holds the text that it was edited from (empty:
-not known), dated like the file, so that a later save into it is seen by a stat. All lie in one folder, because making
-and removing folders costs milliseconds and every read of memory looks here.
+leaves nothing unclear. Beside a file that was taken out, `<name>.base` says which text it was edited from, dated like
+the file, so that a later save into it is seen by a stat. All lie in one folder, because making and removing folders
+costs milliseconds and every read of memory looks here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -29,8 +29,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote, unquote
 
-from clew.canonical import sha256_hex
-from clew.platforms import SAFELY, fcntl, has_leases
+import orjson
+
+from clew.canonical import canonical_bytes, digest, sha256_hex
+from clew.memory.files.file_state import Known, stamp_of
+from clew.platforms import SAFELY, fcntl, has_leases, sync_file
 
 if TYPE_CHECKING:
     from ctypes import CDLL
@@ -170,43 +173,20 @@ def check_writable(path: Path) -> None:
         raise OSError(errno.EACCES, "it is read-only")
 
 
-def copy(source: Path, target: BinaryIO, count: int) -> None:
-    """The first bytes of a file, copied by the kernel where it can."""
-    with source.open("rb") as file:
-        if hasattr(os, "copy_file_range"):
-            while count:
-                try:
-                    done = os.copy_file_range(file.fileno(), target.fileno(), count)
-                except OSError:
-                    break
-                if not done:
-                    break
-                count -= done
-        while count:
-            portion = file.read(min(count, 1 << 20))
-            if not portion:
-                raise OSError(errno.EIO, f"{source} is shorter than it was")
-            target.write(portion)
-            count -= len(portion)
-
-
 LATE, UNREAD = "late", "unread"
 _NEW, _BASE, _PATH = "new", ".base", ".path"
 LONGEST_NAME = 200
 """A longer path is named by its digest, and kept in a file beside it."""
 
-BaseOf = Callable[[str], bytes | None]
-"""The text that a file was last rendered as, by its path."""
-
 
 @dataclass(frozen=True)
 class LateSave:
-    """A save that was taken out of a file: where it is now, its bytes, and the text it was edited from."""
+    """A save that was taken out of a file: where it is now, its bytes, and what the file was before it."""
 
     path: str
     out: Path
     data: bytes
-    base: bytes | None
+    base: Known | None
 
 
 class LateSaves:
@@ -226,15 +206,14 @@ class LateSaves:
     def name_draft(self, draft: Path, inode: int) -> Path:
         return draft.replace(draft.with_name(draft.name.removesuffix(_NEW) + str(inode)))
 
-    def take(self, path: str, out: Path, base: bytes | None, same: bool) -> LateSave | None:
+    def take(self, path: str, out: Path, base: Known | None) -> LateSave | None:
         """What a person saved into a file that was taken out; None when nothing, and then the file goes.
 
-        `same` says that its stamp is the expected one. A file that a process still has open for writing is kept: the
-        process may be about to save into it.
+        A file that a process still has open for writing is kept: the process may be about to save into it.
         """
-        if not same:
+        if base is None or not base.trusts(stamp_of(out.stat())):
             data = read_saved(out)
-            if data and data != base:
+            if data and not (base and base.holds(data)):
                 self._note(out, base)
                 return LateSave(path, out, data, base)
         if has_writer(out):
@@ -243,19 +222,20 @@ class LateSaves:
             self._forget(out)
         return None
 
-    def stirred(self) -> bool:
+    def is_dirty(self) -> bool:
         """Whether `found` has to look at anything; as a rule there is no file to look at."""
         return any(_restless(out) for out in self._taken_out())
 
-    def found(self, base_of: BaseOf) -> list[LateSave]:
+    def found(self, files: Mapping[str, Known]) -> list[LateSave]:
         """Saves that are not in the store: of a process that was killed, or written after the file was taken out."""
-        again = [self._look_again(out, base_of) for out in self._taken_out()]
+        again = [self._look_again(out, files) for out in self._taken_out()]
         return [late for late in again if late is not None]
 
     def settle(self, late: LateSave) -> None:
         """The save is in the store, so its file is removed, unless a process still has it open and may save again."""
         if has_writer(late.out):
-            self._note(late.out, late.data)
+            # What the store made of it may be another text, so nothing follows from what the next save leaves out.
+            self._note(late.out, Known(stamp_of(late.out.stat()), 0, digest=digest(late.data)))
         else:
             self._forget(late.out)
 
@@ -265,6 +245,23 @@ class LateSaves:
         late.out.replace(place)
         self._forget(late.out)
         return place
+
+    def set_aside_copy(self, path: str, data: bytes) -> Path:
+        """Keep what a damaged file held, which is about to be replaced."""
+        place = own_folder(self._own, UNREAD) / f"{quote(path, safe='')[-LONGEST_NAME:]}~{digest(data)}"
+        with create(place) as file:
+            file.write(data)
+            file.flush()
+            sync_file(file.fileno())
+        return place
+
+    def set_aside_files(self) -> list[Path]:
+        """What was kept for a person, until that person removes it."""
+        folder = self._own / UNREAD
+        try:
+            return sorted(folder.iterdir()) if not folder.is_symlink() else []
+        except OSError:
+            return []
 
     def _taken_out(self) -> list[Path]:
         """Drafts and files that were taken out; none as a rule."""
@@ -279,31 +276,40 @@ class LateSaves:
         long = self._folder / f"{name}{_PATH}"
         return long.read_text(encoding="utf-8") if long.exists() else unquote(name)
 
-    def _look_again(self, out: Path, base_of: BaseOf) -> LateSave | None:
+    def _look_again(self, out: Path, files: Mapping[str, Known]) -> LateSave | None:
         if out.is_symlink() or out.name.rpartition("~")[2] in (_NEW, str(out.stat().st_ino)):
             self._forget(out)  # a draft that never got into place, or nothing of ours
             return None
         path = self._path_of(out)
         note = out.with_name(f"{out.name}{_BASE}")
-        # Without a note the process died right after the swap, before it renewed the base of the file.
-        base = (note.read_bytes() or None) if note.exists() else base_of(path)
+        # Without a note the process died right after the swap, before it saved what it knows of the file.
+        base = _noted_base(note) if note.exists() else files.get(path)
         data = read_saved(out)
-        if data and data != base:
+        if data and not (base and base.holds(data)):
             return LateSave(path, out, data, base)
         if not has_writer(out):
             self._forget(out)
         return None
 
-    def _note(self, out: Path, base: bytes | None) -> None:
+    def _note(self, out: Path, base: Known | None) -> None:
         note = out.with_name(f"{out.name}{_BASE}")
         saved = out.stat().st_mtime_ns
         with create(note) as file:
-            file.write(base or b"")
+            file.write(canonical_bytes(base.to_json() if base else None))
         os.utime(note, ns=(saved, saved))
 
     def _forget(self, out: Path) -> None:
         out.with_name(f"{out.name}{_BASE}").unlink(missing_ok=True)
         out.unlink(missing_ok=True)
+
+
+def _noted_base(note: Path) -> Known | None:
+    """None where it is not known, or the note is one of an earlier version or damaged."""
+    try:
+        raw = orjson.loads(note.read_bytes())
+        return Known(tuple(raw["stamp"]), raw["checked_ns"], raw["seq"], raw["digest"])
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _restless(out: Path) -> bool:

@@ -6,77 +6,72 @@ read back what people changed since the last rendering, then render what the sto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from clew.errors import ClewError
 from clew.fast_imports import without_collection
 from clew.memory.blocks import Block
 from clew.memory.files import folder_mark, hand_edits, places, plain_files, snapshots
-from clew.memory.files.directory import (
-    CONFIGURATION,
-    DERIVED,
-    Content,
-    Directory,
-    FilesProblem,
-    Stamp,
-    State,
-    directory_of,
-    known,
-)
+from clew.memory.files.changed_files import EditedFile, Unread, decoded, ill_named, look, removed_by_git, warn_once
+from clew.memory.files.directory import CONFIGURATION, DERIVED, KERNELS, Directory, FilesProblem, directory_of
 from clew.memory.files.file_merge import merged
-from clew.memory.files.file_text import is_tracked, last_splice, output_of, write_output
-from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
-from clew.memory.files.places import WHOLE, size
+from clew.memory.files.file_state import UNKNOWN, FolderState, Known
+from clew.memory.files.file_text import is_tracked, output_of, write_output
+from clew.memory.files.markdown import HEADER, ParsedFile
+from clew.memory.files.repository import GIT, checkout_of
 from clew.memory.files.swap import LateSave
 from clew.memory.governance import proposals
 from clew.registry.context import Context
 from clew.registry.record import refresh
-from clew.store.database import Row
+from clew.secrets import redact_text
+from clew.store.database import Row, short_lock_waits
 
-LONGEST_BLOCK = 12_000_000
-"""Characters of one block that is read in from a file. Every version of it is kept, and every change reads it whole."""
+READ_WAIT = 0.25
+"""Seconds that a read waits for other writers before it answers from the store."""
 ROUNDS = 4
 """A person who saves into every rendering is answered by the next call."""
 
 
-@dataclass(frozen=True)
-class EditedFile:
-    """A file that is not as it was rendered; `base` is the text it was edited from, when that is known."""
-
-    path: str
-    text: str
-    base: str | None
-    number: int
-    late: bool = False
-    """Not what the file holds now: a save that a rendering took out, or what is left of a file that is gone."""
-    replaced: bool = False
-    """Stands in another folder than the store wrote into: what it holds counts, whatever the store had there."""
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A file that is left alone, because it cannot be read as text or is none."""
-
-    path: str
-    line: int | None
-    problem: str
-
-
 def sync(ctx: Context) -> list[Unread]:
-    """Read back hand edits. Costs a few stats when there are none. Returns the files that were left alone.
+    """Read back hand edits before memory is read. Costs a few stats when there are none. Returns what was left alone.
 
-    Files that cannot be read or written are a warning: the store has everything that was read back so far.
+    A read does not wait for others that write. What cannot be taken in now is a warning: the store has everything
+    that was read back so far, and the next call tries again.
     """
-    directory = directory_of(ctx)
     try:
-        if directory is not None and directory.root.is_dir() and _stirred(ctx, directory):
-            return _agree(ctx, directory)
+        with short_lock_waits(READ_WAIT):
+            return _read_back(ctx)
+    except ClewError as problem:
+        if not isinstance(problem, FilesProblem) and problem.code != "STORE_LOCKED":
+            raise
+        return _not_looked_at(ctx, problem)
+
+
+def _read_back_patiently(ctx: Context) -> None:
+    """The same before a write, which waits for others anyway."""
+    try:
+        _read_back(ctx)
     except FilesProblem as problem:
-        said = f"The files were not looked at, what is stored is shown: {problem.message}"
-        _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
+        _not_looked_at(ctx, problem)
+
+
+def _not_looked_at(ctx: Context, problem: ClewError) -> list[Unread]:
+    said = f"The files were not looked at, what is stored is shown: {problem.message}"
+    warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Repair the directory.")
     return []
+
+
+def _read_back(ctx: Context) -> list[Unread]:
+    directory = directory_of(ctx)
+    if directory is None or not directory.root.is_dir():
+        return []
+    if _is_dirty(ctx, directory):
+        return _agree(ctx, directory)
+    unread = ill_named(directory)
+    _warn_of(ctx, unread)
+    return unread
 
 
 @refresh("block")
@@ -86,20 +81,20 @@ def read_back(ctx: Context) -> None:
 
 
 @contextmanager
-def undisturbed(ctx: Context) -> Iterator[None]:
+def exclusive(ctx: Context) -> Iterator[None]:
     """Hand edits in, then what is done inside, then files out.
 
     Where several stores share the directory, nobody else may work on it meanwhile: two of them would give the same id
     to two blocks, and one block would be lost.
     """
-    sync(ctx)
+    _read_back_patiently(ctx)
     directory = directory_of(ctx)
     if directory is None or not directory.state().shared:
         yield
         publish(ctx)
         return
     with directory.locked():
-        sync(ctx)
+        _read_back_patiently(ctx)
         yield
         publish(ctx)
 
@@ -117,19 +112,22 @@ def publish(ctx: Context) -> None:
 
 def _warn_behind(ctx: Context, problem: FilesProblem) -> None:
     said = f"The change is stored, its file is not: {problem.message}"
-    _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
+    warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
 
 
-def _stirred(ctx: Context, directory: Directory) -> bool:
+def _is_dirty(ctx: Context, directory: Directory) -> bool:
     """Whether a file changed since it was rendered, or the store since then."""
     state = directory.state()
+    if state.checkout != checkout_of(ctx):
+        return True
     for path in [*directory.block_files(), *directory.plain_files()]:
         stamp, entry = directory.stamp(path), state.files.get(path)
         # A stamp is trusted only when it is older than the rendering by more than the clock's grain: a save within the
         # same tick would not change it.
         if stamp is None or entry is None or not entry.trusts(stamp):
             return True
-    if directory.late.stirred():
+    # What is noted of an unreadable file ends with it.
+    if directory.late.is_dirty() or any(directory.stamp(path) is None for path in state.unread):
         return True
     with ctx.reading() as bound:
         # Another store has rendered these files, so that they are as their state says tells nothing about this one.
@@ -137,7 +135,7 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
         return foreign or any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
 
 
-def _behind(state: State, path: str, seq: int, directory: Directory) -> bool:
+def _behind(state: FolderState, path: str, seq: int, directory: Directory) -> bool:
     if not is_tracked(path):
         return bool(seq > state.write_only_seq)
     entry = state.files.get(path)
@@ -147,8 +145,8 @@ def _behind(state: State, path: str, seq: int, directory: Directory) -> bool:
 def _heads(ctx: Context) -> list[Row]:
     """Every file that the store can render, with the seq of its last change."""
     return ctx.tx.all(
-        "SELECT path, seq, bytes, 1 AS blocks FROM block_file WHERE workspace = ? AND bytes > 0"
-        " UNION ALL SELECT path, seq, 1 AS bytes, 0 AS blocks FROM plain_file WHERE workspace = ? AND until IS NULL"
+        f"SELECT path, seq, 1 AS blocks FROM block_file WHERE workspace = ? AND {places.HOLDS_TEXT}"
+        " UNION ALL SELECT path, seq, 0 AS blocks FROM plain_file WHERE workspace = ? AND until IS NULL"
         " ORDER BY path",
         ctx.workspace,
         ctx.workspace,
@@ -160,13 +158,17 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
     call, in `.clew/late/`."""
     with directory.locked():
         state, replaced = folder_mark.opened(ctx, directory)
+        checkout = checkout_of(ctx)
+        by_git = checkout not in ("", state.checkout)
         # What an earlier process took out and could not store any more; it comes before anything that is saved now.
-        late = directory.late_saves()
+        late = directory.late_saves(state)
         # Each rendering may meet another save. A few rounds are enough for everything but an editor in a loop.
         for _ in range(ROUNDS):
-            found, unread = _look(directory, state)
-            _take_in(ctx, directory, state, [replace(edit, replaced=replaced) for edit in found], late)
-            replaced = False
+            found, unread = look(ctx, directory, state)
+            found += removed_by_git(directory, state) if by_git else []
+            edits = [replace(edit, replaced=replaced, checked_out=by_git) for edit in found]
+            _take_in(ctx, directory, state, edits, late)
+            replaced = by_git = False
             late = _bring_out(ctx, directory, state, {item.path for item in unread})
             if not late:
                 break
@@ -177,6 +179,7 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
         if laid_out:
             with suppress(FilesProblem):  # nothing of ours depends on them
                 directory.complete()
+        state.checkout = checkout
         folder_mark.sign(ctx, directory, state)
     _warn_of(ctx, unread)
     return unread
@@ -185,8 +188,8 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
 def _warn_of(ctx: Context, unread: list[Unread]) -> None:
     for item in unread:
         line = f" line {item.line}" if item.line else ""
-        recovery = "Make it a readable file of UTF-8 text; its blocks stay as they were."
-        _warn_once(ctx, "FILE_UNREADABLE", f"{item.path}{line} is left alone: {item.problem}", recovery)
+        recovery = "Correct or rename it; until then its records stay as they are stored."
+        warn_once(ctx, "FILE_UNREADABLE", f"{item.path}{line} is left alone: {item.problem}", recovery)
 
 
 def _warn_replaced(ctx: Context, directory: Directory, changed: dict[str, Block]) -> None:
@@ -196,98 +199,29 @@ def _warn_replaced(ctx: Context, directory: Directory, changed: dict[str, Block]
         f" {len(changed) - gone} blocks are other ones now, {gone} are gone"
     )
     recovery = "Every version stays in block_history; put the former files back if this was not meant."
-    _warn_once(ctx, "FOLDER_REPLACED", said, recovery)
+    warn_once(ctx, "FOLDER_REPLACED", said, recovery)
 
 
-def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
-    """A call may look at the files more than once."""
-    if all(known["message"] != message for known in ctx.remarks.warnings):
-        ctx.warn(code, message, recovery)
-
-
-def _look(directory: Directory, state: State) -> tuple[list[EditedFile], list[Unread]]:
-    """The hand edits, and the files that cannot be read as text."""
-    found: list[EditedFile] = []
-    unread: list[Unread] = []
-    noted, state.unread = state.unread, {}
-    for path in [*directory.block_files(), *directory.plain_files()]:
-        stamp, entry = directory.stamp(path), state.files.get(path)
-        if stamp is None or (entry is not None and entry.trusts(stamp)):
-            continue
-        text = _text(directory, path, stamp, noted)
-        if isinstance(text, Unread):
-            unread.append(text)
-            if text.line is not None:  # a fault in the text itself; others can end without another stamp
-                state.unread[path] = (stamp, text.line, text.problem)
-        elif not text:
-            state.files.pop(path, None)  # an emptied file is an accident, not an edit: it is rendered again
-        elif entry is not None and text.encode() == (base := directory.base(path)):
-            state.files[path] = known(stamp, entry.number, entry.seq)
-        else:
-            number = entry.number if entry is not None else WHOLE
-            before = base.decode() if entry is not None and base is not None else None
-            found.append(EditedFile(path, text, before, number))
-            # WHOLE, because after a hand edit no splice fits the file: its next rendering writes all of it.
-            state.files[path] = known(stamp, WHOLE, WHOLE)
-    return found, unread
-
-
-def _text(
-    directory: Directory, path: str, stamp: Stamp, noted: dict[str, tuple[Stamp, int | None, str]]
-) -> str | Unread:
-    """What a file says, or why it is left alone; that is known already of a file that did not change."""
-    odd = directory.oddity(path)
-    if odd:
-        return Unread(path, None, odd)
-    if path in noted and noted[path][0] == stamp:
-        return Unread(path, *noted[path][1:])
-    try:
-        return _decoded(path, directory.read(path) or b"")
-    except ClewError as problem:
-        return Unread(path, None, problem.message)
-
-
-def _decoded(path: str, data: bytes) -> str | Unread:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        byte = f"byte {problem.start + 1} ({data[problem.start]:#04x}) is not UTF-8"
-        return Unread(path, data.count(b"\n", 0, problem.start) + 1, byte)
-    if "\x00" in text:
-        return Unread(path, text.count("\n", 0, text.index("\x00")) + 1, "it holds a NUL character")
-    long = _long_block(text) if len(text) > LONGEST_BLOCK and path.endswith(".md") else None
-    return Unread(path, *long) if long else text
-
-
-def _long_block(text: str) -> tuple[int, str] | None:
-    """The line of a block that is too long to be one, and what to say of it."""
-    line = text.count("\n", 0, len(parse_file(text).preamble)) + 1
-    for part in parse_file(text).parts:
-        if len(part.text) > LONGEST_BLOCK:
-            return line, f"{part.id} has {len(part.text):,} characters, and a block has at most {LONGEST_BLOCK:,}"
-        line += part.text.count("\n") + part.gap.count("\n")
-    return None
-
-
-def _take_in(ctx: Context, directory: Directory, state: State, found: list[EditedFile], late: list[LateSave]) -> None:
+def _take_in(
+    ctx: Context, directory: Directory, state: FolderState, found: list[EditedFile], late: list[LateSave]
+) -> None:
     """Store what people saved: what was taken out first, because it is older than what the files hold now."""
     saved = [*_late_edits(ctx, directory, late), *found]
     if not saved:
         return
     replaced = any(edit.replaced for edit in found)
+    with_blocks = [edit for edit in saved if edit.path.endswith(".md")]
     with ctx.reading() as bound:
         # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
         left = _left_behind(bound, directory, found)
-    for edit in found:
-        if not late and not left and _long(edit):
-            _import(ctx, edit)
-    with ctx.writing() as bound:
+    if len(saved) == len(with_blocks) == 1 and not late and not left:
+        _take_in_portions(ctx, directory, saved[0])
+    with ctx.writing(logged=False) as bound:
         # First, because what Mind-Mem rolled back is missing from the files on purpose, however recent it is.
         snapshots.follow_rollbacks(bound, directory)
-        taken = {edit.path for edit in saved if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
-        same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
-        heads = {row["path"]: row["seq"] for row in _heads(bound)}
-        reached = {path: (last_splice(bound, path), heads.get(path, 0)) for path in taken | same}
+        taken = _take_in_plain_files(bound, saved)
+        same, changed = _take_in_blocks(bound, [*with_blocks, *left])
+        reached = dict.fromkeys(taken | same, bound.ws.seq)
         snapshots.take_in(bound, directory)
         if replaced:
             folder_mark.forget(bound, directory)
@@ -298,28 +232,36 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
     for item in late:
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
+    _note_read(state, found, reached)
+
+
+def _take_in_plain_files(ctx: Context, saved: list[EditedFile]) -> set[str]:
+    return {edit.path for edit in saved if not edit.path.endswith(".md") and _take_in_plain(ctx, edit)}
+
+
+def _note_read(state: FolderState, found: list[EditedFile], reached: dict[str, int]) -> None:
     for edit in found:
-        # What was read back is what the next edit starts from, so the next merge compares with this text.
-        directory.keep_base(edit.path, Content(edit.text.encode()))
-        if edit.path in reached and edit.path in state.files:
-            entry = state.files[edit.path]
-            entry.number, entry.seq = reached[edit.path]
+        if not edit.text:
+            del state.files[edit.path]  # as it may come back with the next checkout, it is read then
+            continue
+        entry = state.files[edit.path]
+        entry.seq = reached.get(edit.path, UNKNOWN)
+        # The next edit starts from what was read, also where the store made another text of it.
+        entry.text = None if edit.path in reached else edit.text
 
 
 def _late_edits(ctx: Context, directory: Directory, late: list[LateSave]) -> list[EditedFile]:
     """What can be read of the saves that renderings took out; the rest is kept for a person."""
     found: list[EditedFile] = []
     for item in list(late):
-        text = _decoded(item.path, item.data)
+        text = decoded(item.path, item.data)
         if isinstance(text, Unread):
             late.remove(item)
             place = directory.late.set_aside(item)
             said = f"What was saved in {item.path} cannot be read ({text.problem}) and is kept in {place}"
-            _warn_once(ctx, "FILE_UNREADABLE", said, f"Write what it says into {item.path}.")
+            warn_once(ctx, "FILE_UNREADABLE", said, f"Write what it says into {item.path}.")
             continue
-        found.append(
-            EditedFile(item.path, text, item.base.decode() if item.base is not None else None, WHOLE, late=True)
-        )
+        found.append(EditedFile(item.path, redact_text(text), item.base, late=True))
     return found
 
 
@@ -337,94 +279,94 @@ def _left_behind(ctx: Context, directory: Directory, found: list[EditedFile]) ->
 
 
 def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
-    stored = hand_edits.rendered(ctx, path)
-    parsed = parse_file(stored)
-    kept = [part for part in parsed.parts if part.id not in ids]
-    text = ParsedFile(parsed.preamble if kept else "", kept).join()
-    return EditedFile(path, text, stored, WHOLE, late=True)
+    stored = hand_edits.stored_file(ctx, path)
+    kept = [part for part in stored.parts if part.id not in ids]
+    text = ParsedFile(stored.preamble if kept else "", kept).join()
+    return EditedFile(path, text, Known((0, 0, 0), 0, text=stored.join()), late=True)
 
 
 def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
     """Whether the store now has what the file holds."""
-    plain_files.take_in(ctx, edit.path, plain_files.stored(ctx, edit.path) if edit.replaced else edit.base, edit.text)
+    plain_files.take_in(ctx, edit.path, edit.text, is_new=edit.replaced or edit.base is not None)
     return plain_files.stored(ctx, edit.path) == edit.text and not edit.late
 
 
 def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], dict[str, Block]]:
     """Returns the files that the store now has exactly as they are, and the blocks that changed.
 
-    Several saves of one file are merged one after the other, each into what the one before made of the file, and
-    stored as one plan: a plan counts on the file being as the store has it.
+    Several saves of one file are merged one after the other, each into what the one before made of the file.
     """
-    plans, same = [], set()
+    files: dict[str, ParsedFile] = {}
+    same = set()
     for path in dict.fromkeys(edit.path for edit in saved):
         series = [edit for edit in saved if edit.path == path]
-        stored = result = _stored(ctx, series[0])
+        stored = result = hand_edits.stored_file(ctx, path)
         for edit in series:
-            if edit.replaced:
-                result = edit.text
-            elif edit.late or edit.text != result:
-                result = merged(ctx, path, edit.base, result, edit.text)
-        if result != stored:
-            plans.append(hand_edits.plan(ctx, path, stored, result))
-        if result == series[-1].text and not series[-1].late:
+            result = _with_edit(ctx, result, edit)
+        text = result.join()
+        if text != stored.join():
+            files[path] = result
+        if text == series[-1].text and not (series[-1].late or series[-1].masked):
             same.add(path)
-    return same, hand_edits.take_in(ctx, plans)
+    return same, hand_edits.take_in(ctx, files, _origin_of(saved[-1]) if saved else hand_edits.EDIT)
 
 
-def _long(edit: EditedFile) -> bool:
-    return edit.base is None and (
-        edit.text.count("\n[") > hand_edits.PORTION or len(edit.text) > hand_edits.PORTION_CHARS
-    )
+def _with_edit(ctx: Context, stored: ParsedFile, edit: EditedFile) -> ParsedFile:
+    if edit.replaced:
+        return edit.parsed
+    return merged(ctx, edit.path, edit.base, stored, edit.parsed, edit.checked_out)
 
 
-def _import(ctx: Context, edit: EditedFile) -> None:
-    """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
-    ends = hand_edits.portions(edit.text)
+def _origin_of(edit: EditedFile) -> str:
+    return GIT if edit.checked_out else hand_edits.EDIT
+
+
+def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> None:
+    """Take in all but the last portion of a long edit, each in a transaction of its own: others write in between."""
+    with ctx.reading() as bound:
+        if hand_edits.portion_of(hand_edits.stored_file(bound, edit.path), edit.parsed) is edit.parsed:
+            return
     with without_collection():
-        for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
-            if not _import_portion(ctx, edit, start, end):
-                return
-            ctx.progress(number, len(ends), edit.path)
+        while done := _take_in_portion(ctx, directory, edit):
+            ctx.progress(done, len(edit.parsed.parts), edit.path)
 
 
-def _import_portion(ctx: Context, edit: EditedFile, start: int, end: int) -> bool:
-    """False where the file is not new, or changed meanwhile: the ordinary way merges it."""
-    with ctx.writing() as bound:
-        if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
-            return False
-        changed = hand_edits.take_in(bound, [hand_edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> int:
+    """How many blocks are stored then; 0 where the rest fits into one transaction, or has to be done in one."""
+    with ctx.writing(logged=False) as bound:
+        snapshots.follow_rollbacks(bound, directory)
+        stored = hand_edits.stored_file(bound, edit.path)
+        edited = _with_edit(bound, stored, edit)
+        portion = hand_edits.portion_of(stored, edited)
+        if portion is edited or _holds_others(bound, edit.path, portion):
+            return 0
+        changed = hand_edits.take_in(bound, {edit.path: portion}, _origin_of(edit))
         proposals.follow_changes(bound, list(changed), changed)
-    return True
+    return len(portion.parts)
 
 
-def _stored(ctx: Context, edit: EditedFile) -> str:
-    """The file as the store has it: the base itself while nothing was written since."""
-    fresh = edit.base is not None and edit.number == last_splice(ctx, edit.path)
-    if fresh and edit.base is not None and size(edit.base) == places.file_row(ctx, edit.path)["bytes"]:
-        return edit.base
-    return hand_edits.rendered(ctx, edit.path)
+def _holds_others(ctx: Context, path: str, portion: ParsedFile) -> bool:
+    """Whether blocks of other files stand in it: a block that moves is one change, in one transaction."""
+    return any(place.file != path for place in places.where(ctx, [part.id for part in portion.parts]).values())
 
 
-def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[LateSave]:
+def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: set[str]) -> list[LateSave]:
     """Render what is newer in the store. Returns what people saved in that very moment."""
     with ctx.reading() as bound:
         behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
         blocked = [row["path"] for row in behind if row["path"] in frozen or directory.oddity(row["path"])]
-        outputs = [
-            output_of(bound, directory, state.files.get(row["path"]), row)
-            for row in behind
-            if row["path"] not in blocked
-        ]
+        outputs = [output_of(bound, row) for row in behind if row["path"] not in blocked]
         removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
+        withdrawn = plain_files.removed(bound, KERNELS, 0)
         before = _next_receipt(bound, [row for row in behind if row["path"] not in blocked])
     if before is not None:
         _take_snapshot(ctx, directory, state, *before)
     for path in blocked:
-        _warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
+        warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
         directory.remove(path)
         state.write_only_seq = max(state.write_only_seq, seq)
+    _remove_unchanged(directory, state, withdrawn)
     late: list[LateSave] = []
     for output in outputs:
         try:
@@ -434,12 +376,23 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
     return late
 
 
-def _take_snapshot(ctx: Context, directory: Directory, state: State, ts: str, seq: int, receipt: str) -> None:
+def _remove_unchanged(directory: Directory, state: FolderState, paths: Iterable[str]) -> None:
+    """Remove files that the store withdrew, unless somebody saved into them since."""
+    for path in paths:
+        stamp, entry = directory.stamp(path), state.files.get(path)
+        if stamp is not None and entry is not None and entry.trusts(stamp):
+            directory.remove(path)
+            del state.files[path]
+
+
+def _take_snapshot(ctx: Context, directory: Directory, state: FolderState, ts: str, seq: int, receipt: str) -> None:
+    if not snapshots.are_wanted(ctx, directory):
+        return
     try:
         snapshots.take(directory, state, ts, seq, receipt)
     except ClewError as problem:
         said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
-        _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
+        warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
 
 
 def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | None:

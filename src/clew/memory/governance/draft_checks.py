@@ -20,9 +20,14 @@ def drafted(ctx: Context, ops: Sequence[Op]) -> ProposalDraft:
     draft = ProposalDraft(ctx)
     for op in ops:
         draft.run(op)
+    return checked(ctx, draft, waiting=True)
+
+
+def checked(ctx: Context, draft: ProposalDraft, *, waiting: bool = False) -> ProposalDraft:
+    """The draft, if each changed block may be as it left it."""
     for change in draft.changes.values():
         _validate(ctx, change)
-    refuse(new_faults(ctx, draft, waiting=True))
+    refuse(new_faults(ctx, draft, waiting=waiting))
     return draft
 
 

@@ -14,10 +14,21 @@ from typing import Any
 
 from clew.canonical import canonical, sha256_hex
 from clew.errors import ClewError, invalid, shorten
+from clew.kinds import statuses
+from clew.kinds.state import State
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.directory import FOLDERS, directory_of
-from clew.memory.files.markdown import Value, append_item, one_line, parse_block, parse_file, set_field
+from clew.memory.files.markdown import (
+    Value,
+    append_item,
+    one_line,
+    parse_block,
+    parse_file,
+    set_field,
+    without_field,
+)
+from clew.memory.kinds import kind_of
 from clew.registry.context import Context
 from clew.store.database import placeholders
 
@@ -31,7 +42,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supersede_decision": ("target", "patch"),
 }
 """The kinds of operation and the parts that each needs."""
-OWN_KINDS: dict[str, tuple[str, ...]] = {"replace_block": ("target", "value"), "move_block": ("target", "value")}
+OWN_KINDS: dict[str, tuple[str, ...]] = {
+    "replace_block": ("target", "value"),
+    "move_block": ("target", "value"),
+    "restore_block": ("target", "status"),
+}
 """Kinds that only Clew proposes: `value` is the record that replaces the target, or the file it moves to."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
@@ -264,13 +279,14 @@ class ProposalDraft:
             after = part.id if after else None
         return [part.id for part in parsed.parts]
 
-    def diff(self) -> str:
-        """All changes as a unified diff."""
+    def diff(self, context: int = 3) -> str:
+        """All changes as a unified diff, with as many unchanged lines around each."""
         found: list[str] = []
         for change in self.changes.values():
             before = change.before.text.replace("\r\n", "\n").split("\n") if change.before else []
             old = f"{change.file}#{change.id}" if change.before else "/dev/null"
-            found += unified_diff(before, change.text.split("\n"), old, f"{change.file}#{change.id}", lineterm="")
+            after, new = change.text.split("\n"), f"{change.file}#{change.id}"
+            found += unified_diff(before, after, old, new, n=context, lineterm="")
         return "\n".join(found)
 
 
@@ -343,13 +359,38 @@ def _supersede(draft: ProposalDraft, op: Op) -> None:
     if "enforcement: invariant" in change.text:
         raise ClewError("NOT_ALLOWED", f"{op.target} is an invariant and cannot be superseded", "Edit it by hand.")
     added = draft.add(op.patch, change.file)
-    text = set_field(change.text, "Status", "superseded")
+    text = set_field(change.text, "Status", statuses.SUPERSEDED)
     draft.put(change, set_field(text, "SupersededBy", added[0]))
 
 
 def _replace_block(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
-    draft.put(change, set_field(set_field(change.text, "Status", "superseded"), "SupersededBy", op.value))
+    taken = one_line(parse_block(change.text).fields.get("SupersededBy"))
+    state = kind_of(change.id).state(one_line(parse_block(change.text).fields.get("Status")))
+    if state is State.REPLACED and taken not in ("", op.value):
+        raise ClewError(
+            "CONFLICT",
+            f"{op.target} was replaced by {taken} in the meantime",
+            f"Reject it; what is to hold instead of {taken} is remembered with replaces=[{taken}].",
+            details={"rule": "replaced", "successor": taken},
+        )
+    if state in (State.WITHDRAWN, State.EXPIRED):
+        return  # for its own reason: it must not come back when the successor is withdrawn
+    draft.put(change, set_field(set_field(change.text, "Status", statuses.SUPERSEDED), "SupersededBy", op.value))
+
+
+def _restore_block(draft: ProposalDraft, op: Op) -> None:
+    change = draft.target(op)
+    draft.put(change, restored_text(change.text, op.status, _unquoted(op.history)))
+
+
+def restored_text(text: str, status: str, history: str) -> str:
+    """The text of a block that holds again: without a successor, and with a line about why."""
+    fields = parse_block(text).fields
+    if "SupersededBy" in fields:
+        text = without_field(text, "SupersededBy")
+    text = set_field(text, "Status", status)
+    return append_item(text, "History", history) if fields.get("History") else text
 
 
 def _move_block(draft: ProposalDraft, op: Op) -> None:
@@ -368,4 +409,5 @@ STEPS: dict[str, Callable[[ProposalDraft, Op], None]] = {
     "supersede_decision": _supersede,
     "replace_block": _replace_block,
     "move_block": _move_block,
+    "restore_block": _restore_block,
 }

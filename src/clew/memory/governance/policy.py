@@ -19,17 +19,29 @@ from typing import Annotated, Any, Literal, get_args
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clew.errors import ClewError
+from clew.errors import ClewError, Suggestion
 from clew.memory.files import plain_files
 from clew.memory.files.directory import CONFIGURATION, root_of
 from clew.registry.context import Context
+from clew.registry.people import check_person
+from clew.store.workspaces import declare_events, read_meta, write_meta
+
+declare_events(
+    {
+        "approval_changed": "A person changed who may decide about proposals.",
+        "governance_changed": "A person changed budgets, waiting times or the mode of review.",
+    }
+)
 
 STATE_FILE = "memory/intel-state.json"
 Review = Literal["risk", "all"]
 Mode = Literal["detect_only", "propose", "enforce"]
+Approval = Literal["person", "client"]
 STRICT_FIRST: tuple[Mode, ...] = get_args(Mode)
 BINDING = ".spec_binding.json"
 """Where Mind-Mem 5 keeps a hash of its configuration."""
+_APPROVAL = "approval of proposals in"
+"""Kept in the store and not in the state file, which an agent that edits files could change."""
 Count = Annotated[int, Field(ge=0, le=100_000)]
 
 
@@ -51,8 +63,6 @@ class Governance(BaseModel):
     defer_cooldown_days: Count = 7
     review: Review = "risk"
     """What `keep` stages for review: what contradicts or replaces another's record (risk), or everything (all)."""
-    self_approval: bool = False
-    """Whether an agent may approve a record that it staged itself."""
     no_touch_minutes: Count = 10
     """Time between two automatic applies (mode enforce)."""
     auto_apply_low_risk: bool | None = True
@@ -188,6 +198,23 @@ def save_mode(ctx: Context, mode: Mode) -> str | None:
         return None
     # The binding says that a person has reviewed the file, so Clew does not renew it.
     return f"{CONFIGURATION} has the new mode. Run `mm bind --rebind` there: Mind-Mem may refuse to write before."
+
+
+def approval(ctx: Context) -> Approval:
+    """Who decides about proposals: a person, or any client, where a person has said that nothing waits for one."""
+    return "client" if read_meta(ctx.tx, f"{_APPROVAL} {ctx.workspace}") == "client" else "person"
+
+
+def save_approval(ctx: Context, chosen: Approval) -> None:
+    write_meta(ctx.tx, f"{_APPROVAL} {ctx.workspace}", chosen)
+    ctx.ws.next_seq()
+    ctx.emit("memory", "approval_changed", None, {"approval": chosen})
+
+
+def check_decider(ctx: Context, what: str, command: str, *ways: Suggestion) -> None:
+    """Refuse a decision about what waits, unless a person makes it or nothing waits for one here."""
+    if approval(ctx) == "person":
+        check_person(ctx, what, command, *ways)
 
 
 def note_apply(ctx: Context) -> None:

@@ -11,10 +11,13 @@ from datetime import UTC, datetime, timedelta
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest, unknown_id
+from clew.kinds import statuses
+from clew.kinds.state import State
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import parse_block, print_block, set_field
+from clew.memory.files.repository import GIT
 from clew.memory.governance import policy
 from clew.memory.governance.draft_checks import drafted
 from clew.memory.governance.patches import (
@@ -27,9 +30,10 @@ from clew.memory.governance.patches import (
     read,
     with_files,
 )
-from clew.memory.kinds import PROPOSED_FILES
+from clew.memory.kinds import PROPOSED_FILES, kind_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
+from clew.registry.record import withdrawn
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 
@@ -44,7 +48,7 @@ declare_events(
     }
 )
 
-OPEN = ("staged", "deferred")
+OPEN = (statuses.STAGED, statuses.DEFERRED)
 UNNAMED = "an unnamed agent"
 RISKS = ("low", "medium", "high")
 _RISK_OF = {"append_block": "low", "append_list_item": "low", "supersede_decision": "high"}
@@ -63,6 +67,8 @@ class Staged:
     signal: str | None = None
     by: str = ""
     """The part of Clew that made it, if no caller asked for it."""
+    contradicts: tuple[str, ...] = ()
+    """The records in force that it contradicts, as `D-3 (reason)`."""
 
 
 def risk_of(ops: tuple[Op, ...]) -> str:
@@ -91,7 +97,8 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
             "Rollback": "rollback_proposal with the receipt of the apply",
             "FilesTouched": files,
             "Signal": staged.signal,
-            "ProposedBy": staged.by,
+            "ProposedBy": staged.by or ctx.agent,
+            "Contradicts": list(staged.contradicts),
             "Fingerprint": print_of,
             "Digest": digest(staged.type, staged.target, ops),
             "Ops": printed(ops),
@@ -115,6 +122,11 @@ def get(ctx: Context, id: str) -> Block:
         way = suggest("list_proposals", "Lists the proposals there are.")
         raise unknown_id("proposal", id, "Use an id that list_proposals shows.", [way])
     return found
+
+
+def proposer(ctx: Context, proposal: Block) -> str | None:
+    """Who asked for it. Later versions are written by whoever decides about it, so the first one counts."""
+    return proposal.get("ProposedBy") or blocks.history(ctx, proposal.id)[0].agent
 
 
 def ops_of(proposal: Block) -> list[Op]:
@@ -154,9 +166,9 @@ def twin(ctx: Context, whole: str) -> Block | None:
 
 def check_open(ctx: Context, proposal: Block) -> None:
     """Refuse a proposal that cannot be decided now: applied, rejected, or deferred to a later time."""
-    if proposal.status == "staged":
+    if proposal.status == statuses.STAGED:
         return
-    if proposal.status == "deferred":
+    if proposal.status == statuses.DEFERRED:
         until = deferred_until(ctx, proposal)
         # A deferral that has ended counts as staged; no job has to change its status.
         if until is None or until <= ctx.now_ms:
@@ -172,7 +184,7 @@ def check_open(ctx: Context, proposal: Block) -> None:
         "CONFLICT",
         f"{proposal.id} is {proposal.status}, only a staged proposal can be applied, rejected or deferred",
         "Propose the change anew if it is still wanted.",
-        suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
+        suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status=statuses.STAGED)],
     )
 
 
@@ -228,24 +240,24 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     # A deferred proposal may be rejected at any time; only applying it has to wait.
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
-    record = _record_of(ctx, proposal)
+    record = record_of(ctx, proposal)
     # A tombstone, so that the same value is refused when it is proposed again, even in other words.
     bury(ctx, statement_of(proposal, record), id, reason, by=ctx.agent)
-    _reject_record(ctx, record, id)
-    done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
-    signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
+    reject_record(ctx, record, id)
+    done = mark_status(ctx, proposal, statuses.REJECTED, Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
+    signals.set_status(ctx, proposal.get("Signal"), statuses.REJECTED, id)
     ctx.emit("memory", "proposal_rejected", id, {"reason": reason})
     return done
 
 
-def _record_of(ctx: Context, proposal: Block) -> Block | None:
+def record_of(ctx: Context, proposal: Block) -> Block | None:
     """The record that a proposal of type `record` is about. It is in its file already, with status proposed."""
     return blocks.find(ctx, proposal.get("TargetBlock")) if proposal.get("Type") == "record" else None
 
 
-def _reject_record(ctx: Context, record: Block | None, cause: str) -> None:
-    if record is not None and record.status == "proposed":
-        text = set_field(record.text, "Status", "rejected")
+def reject_record(ctx: Context, record: Block | None, cause: str) -> None:
+    if record is not None and record.status == statuses.PROPOSED:
+        text = set_field(record.text, "Status", statuses.REJECTED)
         blocks.write(ctx, record.id, text, origin="review", cause=cause)
 
 
@@ -258,6 +270,7 @@ def follow_changes(ctx: Context, ids: Sequence[str], written: Mapping[str, Block
         return
     seq = ctx.ws.seq
     _follow_edits(ctx, ids)
+    _follow_withdrawals(ctx, ids)
     if written is None or any("Proposal" in block.fields for block in written.values()):
         ids = [*ids, *_follow_hand_approvals(ctx, ids)]
     # Rejections and approvals write blocks, maybe newer versions of these: every block takes a seq.
@@ -267,21 +280,53 @@ def follow_changes(ctx: Context, ids: Sequence[str], written: Mapping[str, Block
 def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     """Take `Status: active`, written by a person into a proposed record, as approval. Returns other changed blocks."""
     changed = []
-    for record in blocks.current(ctx, ids=ids, status="active", field="Proposal"):
+    for record in blocks.current(ctx, ids=ids, status=statuses.ACTIVE, field="Proposal"):
         # Only a hand edit approves here. Every other way to `active` has already marked the proposal.
-        named = record.get("Proposal") if record.origin == "edit" else ""
+        named = record.get("Proposal") if record.origin in ("edit", GIT) else ""
         proposal = blocks.find(ctx, named) if named else None
         if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
             continue
-        mark_status(ctx, proposal, "applied", ApprovedBy="a person, by hand")
-        for replaced in blocks.current(ctx, ids=record.replaces, status="active"):
-            text = set_field(set_field(replaced.text, "Status", "superseded"), "SupersededBy", record.id)
+        mark_status(ctx, proposal, statuses.APPLIED, ApprovedBy="a person, by hand")
+        for replaced in blocks.current(ctx, ids=record.replaces, status=statuses.ACTIVE):
+            text = set_field(set_field(replaced.text, "Status", statuses.SUPERSEDED), "SupersededBy", record.id)
             blocks.write(ctx, replaced.id, text, origin="review", cause=proposal.id)
             changed.append(replaced.id)
     return changed
 
 
-_SIGNAL_AFTER = {"applied": "accepted", "rejected": "rejected", "rolled_back": "resolved", "expired": "resolved"}
+def _follow_withdrawals(ctx: Context, ids: Sequence[str]) -> None:
+    """Whichever way a record ended, by a call, an approval or a hand edit: what it had replaced holds again."""
+    standing = [id for id in ids if kind_of(id).is_durable]
+    newest = blocks.last_versions(ctx, standing)
+    for block in newest:
+        _expire_own_proposal(ctx, block)
+    over = [block.id for block in newest if _is_withdrawn(block)]
+    ended = [id for id in over if _held_before(ctx, id)]
+    for restore in withdrawn.all() if ended else ():
+        restore(ctx, ended)
+
+
+def _expire_own_proposal(ctx: Context, record: Block) -> None:
+    """A record that was withdrawn or replaced while it waited is not to be approved any more."""
+    if "Proposal" not in record.fields or not record.kind.state(record.status).is_over:
+        return
+    proposal = blocks.find(ctx, record.get("Proposal"))
+    if proposal is not None and proposal.status in OPEN and proposal.get("TargetBlock") == record.id:
+        mark_status(ctx, proposal, statuses.EXPIRED, Reason=f"{record.id} is {record.status}")
+
+
+def _is_withdrawn(block: Block) -> bool:
+    state = block.kind.state(block.status)
+    return block.gone or (state.is_over and state is not State.REPLACED)
+
+
+def _held_before(ctx: Context, id: str) -> bool:
+    """Whether the version before the last held; what came from elsewhere as withdrawn has none."""
+    versions = blocks.history(ctx, id, newest=2)
+    return len(versions) == 2 and not versions[0].gone and versions[0].kind.state(versions[0].status).is_live
+
+
+_SIGNAL_AFTER = {"applied": "accepted", "rejected": "rejected", statuses.ROLLED_BACK: "resolved", "expired": "resolved"}
 """What becomes of the signal behind a proposal that ended."""
 
 
@@ -294,18 +339,18 @@ def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
         if proposal is None or proposal.origin != "edit" or proposal.status not in _SIGNAL_AFTER:
             continue
         signals.set_status(ctx, proposal.get("Signal"), _SIGNAL_AFTER[proposal.status], id)
-        if proposal.status == "rejected":
+        if proposal.status == statuses.REJECTED:
             _follow_rejection(ctx, proposal)
 
 
 def _follow_rejection(ctx: Context, proposal: Block) -> None:
-    record = _record_of(ctx, proposal)
+    record = record_of(ctx, proposal)
     try:
         statement = statement_of(proposal, record)
     except ClewError:
         return  # its operations cannot be read, so there is no value that could be proposed again
     bury(ctx, statement, proposal.id, proposal.get("Reason") or "its file says so")
-    _reject_record(ctx, record, proposal.id)
+    reject_record(ctx, record, proposal.id)
     ctx.emit("memory", "proposal_rejected", proposal.id, {"reason": proposal.get("Reason"), "by_hand": True})
 
 
@@ -315,12 +360,12 @@ def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:
         check_open(ctx, proposal)
     length = policy.load(ctx).governance.defer_cooldown_days if days is None else days
     until = rfc3339(ctx.now_ms + length * 86_400_000)
-    done = mark_status(ctx, proposal, "deferred", Reason=reason, DeferredUntil=until)
+    done = mark_status(ctx, proposal, statuses.DEFERRED, Reason=reason, DeferredUntil=until)
     ctx.emit("memory", "proposal_deferred", id, {"reason": reason, "until": until})
     return done
 
 
-REOPENED_FROM = ("deferred", "rejected", "rolled_back")
+REOPENED_FROM = (statuses.DEFERRED, statuses.REJECTED, statuses.ROLLED_BACK)
 
 
 def reopen(ctx: Context, id: str) -> Block:
@@ -331,16 +376,16 @@ def reopen(ctx: Context, id: str) -> Block:
             "CONFLICT",
             f"{id} is {proposal.status}; only what was put off, rejected or rolled back can be taken up again",
             "Roll an applied proposal back first.",
-            suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
+            suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status=statuses.STAGED)],
         )
-    if proposal.status == "rejected":
+    if proposal.status == statuses.REJECTED:
         ctx.tx.run("DELETE FROM tombstone WHERE workspace = ? AND proposal = ?", ctx.workspace, id)
-        record = _record_of(ctx, proposal)
-        if record is not None and record.status == "rejected":
-            blocks.write(ctx, record.id, set_field(record.text, "Status", "proposed"), origin="review", cause=id)
-        signals.set_status(ctx, proposal.get("Signal"), "pending", id)
+        record = record_of(ctx, proposal)
+        if record is not None and record.status == statuses.REJECTED:
+            blocks.write(ctx, record.id, set_field(record.text, "Status", statuses.PROPOSED), origin="review", cause=id)
+        signals.set_status(ctx, proposal.get("Signal"), statuses.PENDING, id)
     cleared = {name: "none" for name in ("Reason", "DeferredUntil") if proposal.get(name)}
-    done = mark_status(ctx, proposal, "staged", **cleared)
+    done = mark_status(ctx, proposal, statuses.STAGED, **cleared)
     ctx.emit("memory", "proposal_reopened", id, {"was": proposal.status})
     return done
 
@@ -374,7 +419,7 @@ def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
 
 def _buried(ctx: Context, statements: Sequence[str]) -> list[list[Row]]:
     sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
-    return ctx.tx.each(sql, [(ctx.workspace, mark(statement)) for statement in statements])
+    return ctx.tx.batch(sql, [(ctx.workspace, mark(statement)) for statement in statements])
 
 
 def check_not_rejected(ctx: Context, statement: str) -> None:
@@ -389,6 +434,6 @@ def check_not_rejected(ctx: Context, statement: str) -> None:
         f"rejected value: {found['proposal']} ({shorten(found['statement'], 120)}) was rejected on {when}{by}:"
         f" {shorten(found['reason'], 300)}",
         "A rejected value stays rejected. Propose something else, or a person writes it into the file by hand.",
-        suggestions=[suggest("list_proposals", "Shows what was rejected and why.", "medium", status="rejected")],
+        suggestions=[suggest("list_proposals", "Shows what was rejected and why.", "medium", status=statuses.REJECTED)],
         details={"rule": "rejected_value", "proposal_id": found["proposal"], "rejected_at": when, "ends": None},
     )

@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
+from clew.kinds import statuses
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files import places
-from clew.memory.files.markdown import Value, parse_block, print_block, set_field
+from clew.memory.files.directory import root_of
+from clew.memory.files.markdown import Value, parse_block, print_block, set_field, without_field
 from clew.memory.governance import policy, proposals
 from clew.memory.governance.draft_checks import drafted, new_faults
 from clew.memory.governance.patches import ProposalDraft
@@ -29,6 +31,10 @@ from clew.store.database import Row
 from clew.store.rows import TableRow, insert, load
 
 TIME_FORMAT = "%Y%m%d-%H%M%S"
+APPLIED = "intelligence/applied"
+"""Where each receipt has a folder of its own, named by its time."""
+WHOLE_BLOCK = 1_000_000
+"""Unchanged lines that a receipt's difference shows around a change: all, so that another store can take it back."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Receipt(TableRow):
 
     @property
     def file(self) -> str:
-        return f"intelligence/applied/{self.ts}/APPLY_RECEIPT.md"
+        return f"{APPLIED}/{self.ts}/APPLY_RECEIPT.md"
 
 
 def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool = False) -> Receipt:
@@ -62,8 +68,8 @@ def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool =
     receipt = keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
     _print(ctx, receipt, proposal, draft)
     approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
-    proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts, **approver)
-    signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
+    proposals.mark_status(ctx, proposal, statuses.APPLIED, Receipt=receipt.ts, **approver)
+    signals.set_status(ctx, proposal.get("Signal"), statuses.ACCEPTED, proposal.id)
     policy.note_apply(ctx)
     payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
     ctx.emit("memory", "proposal_applied", proposal.id, payload)
@@ -102,13 +108,20 @@ def _write(ctx: Context, id: str, draft: ProposalDraft, cause: str) -> dict[str,
 
 
 def _free_ts(ctx: Context) -> str:
-    """The time of the apply in seconds, or the second after the newest receipt, so that each name is unique."""
-    now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).strftime(TIME_FORMAT)
-    newest = ctx.tx.value("SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?", ctx.workspace, now)
-    if newest is None:
-        return now
-    # Mind-Mem names receipts by seconds, so Clew must too. Several applies in one second get names in the future.
-    return (datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(TIME_FORMAT)
+    """The time of the apply in seconds, or the next second that neither a receipt nor a folder is named after.
+
+    Mind-Mem names receipts by seconds, so Clew must too. Several applies in one second get names in the future, and one
+    that Mind-Mem made in this second keeps its folder to itself.
+    """
+    now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).replace(microsecond=0)
+    sql = "SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?"
+    newest = ctx.tx.value(sql, ctx.workspace, now.strftime(TIME_FORMAT))
+    if newest is not None:
+        now = datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)
+    root = root_of(ctx)
+    while root is not None and (root / APPLIED / now.strftime(TIME_FORMAT)).exists():
+        now += timedelta(seconds=1)
+    return now.strftime(TIME_FORMAT)
 
 
 def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft) -> None:
@@ -127,7 +140,7 @@ def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft
             "TargetBlock": proposal.get("TargetBlock"),
             "FilesTouched": draft.files(),
             "RollbackPlan": f"rollback_proposal receipt_ts={receipt.ts}",
-            "Diff": draft.diff(),
+            "Diff": draft.diff(context=WHOLE_BLOCK),
         },
     )
     blocks.write(ctx, id, text, origin="apply", cause=proposal.id, file=receipt.file)
@@ -136,7 +149,7 @@ def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft
 def find(ctx: Context, ts: str) -> Receipt:
     found = rows.find(ctx.tx, ctx.workspace, Receipt, ts)
     if found is None:
-        way = suggest("list_proposals", "Shows applied proposals with their receipts.", "high", status="applied")
+        way = suggest("list_proposals", "Shows applied proposals with their receipts.", "high", status=statuses.APPLIED)
         raise unknown_id("receipt", ts, "Use the receipt_ts that approve_apply returned.", [way])
     return found
 
@@ -160,7 +173,7 @@ def automatic_since(ctx: Context, since_ms: int) -> list[Row]:
     return ctx.tx.all(f"{sql} ORDER BY created_at_ms DESC, ts DESC", ctx.workspace, since_ms)
 
 
-def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
+def roll_back(ctx: Context, receipt: Receipt, merge: bool, reason: str | None = None) -> list[str]:
     """Undo exactly what the receipt did; returns a log. `merge` keeps later changes of other fields."""
     if receipt.rolled_back_at_ms is not None:
         raise ClewError(
@@ -182,7 +195,7 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
     for change in receipt.changes:
         if change.get("gap"):
             places.put_rules_back(ctx, change["id"], change["gap"])
-    close(ctx, receipt)
+    close(ctx, receipt, reason)
     proposals.follow_changes(ctx, [id for id, _ in plans])
     return log
 
@@ -242,14 +255,8 @@ def _without(before: Side, after: Side, now: Block) -> str:
         # This field was changed again since. Setting it back would silently undo a later decision.
         if now.fields.get(name) != after.fields.get(name):
             raise _touched(now.id, now, name)
-        text = _without_field(text, name) if name not in before.fields else set_field(text, name, before.fields[name])
+        text = without_field(text, name) if name not in before.fields else set_field(text, name, before.fields[name])
     return text
-
-
-def _without_field(text: str, name: str) -> str:
-    start, end = parse_block(text).spans[name]
-    lines = text.split("\n")
-    return "\n".join([*lines[:start], *lines[end + 1 :]])
 
 
 def _touched(id: str, now: Block | None, field: str | None = None) -> ClewError:
@@ -277,21 +284,22 @@ def taken_back(ctx: Context) -> dict[str, Block]:
     return {block.id: block for block in blocks.current(ctx, ids=changed) if is_taken_back(ctx, block)}
 
 
-def close(ctx: Context, receipt: Receipt) -> None:
+def close(ctx: Context, receipt: Receipt, reason: str | None = None) -> None:
     """Note in the receipt, its proposal and the signal behind it that it is rolled back."""
     sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"
     ctx.tx.run(sql, ctx.now_ms, ctx.workspace, receipt.ts)
     proposal = blocks.find(ctx, receipt.proposal)
     if proposal is not None and proposal.kind is KINDS["P"]:
-        proposals.mark_status(ctx, proposal, "rolled_back")
-        signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
+        proposals.mark_status(ctx, proposal, statuses.ROLLED_BACK)
+        signals.set_status(ctx, proposal.get("Signal"), statuses.RESOLVED, proposal.id)
     printed = blocks.find(ctx, f"AR-{receipt.ts}")
     if printed is not None:
-        text = printed.text
-        for name, value in (("Result", "rolled_back"), ("Status", "rolled_back"), ("RolledBack", rfc3339(ctx.now_ms))):
-            text = set_field(text, name, value)
+        text = set_field(printed.text, "RolledBack", rfc3339(ctx.now_ms))
+        for name in ("Result", "Status"):
+            text = set_field(text, name, statuses.ROLLED_BACK)
         blocks.write(ctx, printed.id, text, origin="rollback", cause=receipt.proposal)
-    ctx.emit("memory", "proposal_rolled_back", receipt.proposal, {"receipt_ts": receipt.ts})
+    why = {"reason": reason} if reason else {}
+    ctx.emit("memory", "proposal_rolled_back", receipt.proposal, {"receipt_ts": receipt.ts, **why})
 
 
 DAY_MS = 86_400_000

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, shorten, suggest
+from clew.canonical import canonical
+from clew.errors import ClewError, Suggestion, shorten, suggest
+from clew.kinds import statuses
 from clew.memory import blocks, validator
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection, resolutions
-from clew.memory.files.governed_write import failing, governed
+from clew.memory.contradictions.detection import NewStatement
+from clew.memory.files.governed_write import failing, governed_transaction
 from clew.memory.files.markdown import clean, parse_block
 from clew.memory.files.sync import sync
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.draft_checks import drafted, new_faults, refuse
 from clew.memory.governance.patches import ProposalDraft, read
-from clew.memory.governance.policy import Count, Mode, Review
+from clew.memory.governance.policy import Approval, Count, Mode, Review
 from clew.memory.governance.receipts import Receipt
 from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
+from clew.registry.callers import is_own
 from clew.registry.context import Context
-from clew.registry.operation import Input, Whole, operation
+from clew.registry.operation import BARE, Input, Whole, operation
+from clew.registry.people import check_person
+from clew.surroundings import clew_command
 
 # Characters. The log keeps its end, where the result stands; the diff keeps its beginning.
 MAX_LOG = 2000
@@ -35,27 +42,37 @@ class ApproveApply(Input):
     dry_run: Annotated[bool, Field(description="true (default): try and show the diff; false: apply.")] = True
 
 
-@operation(
-    "approve_apply",
-    writes=True,
-    mode="own",
-    bare=lambda result: result,
-    example={"proposal_id": "P-20260213-002"},
-)
+@operation("approve_apply", writes=True, mode="own", example={"proposal_id": "P-20260213-002"}, view=BARE)
 def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
-    """Apply a staged proposal; a dry run by default."""
+    """Apply a staged proposal; a dry run by default, which anybody may make. Applying is for a person."""
     id = check_proposal_id(args.proposal_id)
     # The contract wants these keys in a failed answer too; `...` marks what the error fills in.
     # `next_step` is for a dry run that passed, and nothing else; what to do about a refusal is its `recovery`.
     texts = {"message": ..., "log": ..., "next_step": None}
-    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **texts):
+    with failing(status=statuses.FAILED, proposal_id=id, dry_run=args.dry_run, success=False, **texts):
+        sync(ctx)
+        read_ahead(ctx, id)
         # A dry run takes no write lock: it reads hand edits in, and then only reads.
         if args.dry_run:
-            sync(ctx)
             with ctx.reading() as bound:
                 return _try(bound, proposals.get(bound, id))
-        with governed(ctx) as bound:
-            return _apply(bound, proposals.get(bound, id))
+        with governed_transaction(ctx) as bound:
+            proposal = proposals.get(bound, id)
+            policy.check_decider(bound, f"applying {id}", f"approve {id}", _dry_run(id))
+            return _apply(bound, proposal)
+
+
+def _dry_run(id: str) -> Suggestion:
+    return suggest("approve_apply", "Shows what it would change.", "medium", proposal_id=id)
+
+
+def read_ahead(ctx: Context, id: str) -> None:
+    """Have the model read what a proposal would bring into force, before the transaction that applies it."""
+    statements: list[NewStatement] = []
+    with suppress(ClewError), ctx.reading() as bound:  # what is wrong with it is reported where it is applied
+        draft = drafted(bound, proposals.ops_of(proposals.get(bound, id)))
+        statements = [change.statement for change in detection.drafted_statements(draft)]
+    detection.keep_ahead(ctx, statements)
 
 
 def _try(ctx: Context, proposal: Block) -> dict[str, Any]:
@@ -66,14 +83,16 @@ def _try(ctx: Context, proposal: Block) -> dict[str, Any]:
         ctx.warn("DETECT_ONLY", f"Mode detect_only: applying will be refused{why}", "Change it with governance.")
     message = f"Dry run passed. {_summary(draft)}"
     log = [f"proposal {proposal.id}: {proposal.get('Type')}, risk {proposal.get('Risk')}", *_steps(proposal, draft)]
-    step = "Call again with dry_run=False to apply."
-    ctx.suggest(suggest("approve_apply", "Applies it.", "high", proposal_id=proposal.id, dry_run=False))
+    if ctx.connection.person or policy.approval(ctx) == "client":
+        step = "Call again with dry_run=False to apply."
+        ctx.suggest(suggest("approve_apply", "Applies it.", "high", proposal_id=proposal.id, dry_run=False))
+    else:
+        step = f"A person applies it, in the page's Inbox or by: {clew_command(f'approve {proposal.id}')}"
     return _answer("dry_run_passed", proposal, True, message, log, step, draft)
 
 
 def _apply(ctx: Context, proposal: Block) -> dict[str, Any]:
-    _check_mode(ctx)
-    _check_approver(ctx, proposal)
+    check_mode(ctx)
     draft = _checked_draft(ctx, proposal)
     receipt = receipts.apply(ctx, proposal, draft)
     message = f"Applied. Receipt: {receipt.ts}. Snapshot saved for rollback."
@@ -83,13 +102,7 @@ def _apply(ctx: Context, proposal: Block) -> dict[str, Any]:
 
 def _checked_draft(ctx: Context, proposal: Block) -> ProposalDraft:
     """The draft of a proposal that is complete, open and can be applied now; objections become warnings."""
-    # A proposal that a person wrote by hand has no fingerprint; `ops_of` checks one only if it is there.
-    missing = [name for name in KINDS["P"].required if name not in proposal.fields and name != "Fingerprint"]
-    if missing:
-        raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
-    proposals.check_open(ctx, proposal)
-    draft = drafted(ctx, proposals.ops_of(proposal))
-    refuse(new_faults(ctx, draft, waiting=False))
+    draft = open_draft(ctx, proposal)
     for objection in detection.objections(ctx, draft):
         ctx.warn("OBJECTION", objection, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
     over = resolutions.outlived(ctx, proposal)
@@ -98,7 +111,19 @@ def _checked_draft(ctx: Context, proposal: Block) -> ProposalDraft:
     return draft
 
 
-def _check_mode(ctx: Context) -> None:
+def open_draft(ctx: Context, proposal: Block) -> ProposalDraft:
+    """The draft of a proposal that is complete, open and can be applied now."""
+    # A proposal that a person wrote by hand has no fingerprint; `ops_of` checks one only if it is there.
+    missing = [name for name in KINDS["P"].required if name not in proposal.fields and name != "Fingerprint"]
+    if missing:
+        raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
+    proposals.check_open(ctx, proposal)
+    draft = drafted(ctx, proposals.ops_of(proposal))
+    refuse(new_faults(ctx, draft, waiting=False))
+    return draft
+
+
+def check_mode(ctx: Context) -> None:
     loaded = policy.load(ctx)
     if loaded.governance.governance_mode != "detect_only":
         return
@@ -111,23 +136,6 @@ def _check_mode(ctx: Context) -> None:
         suggestions=[suggest("governance", "Lets approved proposals be applied.", "high", mode="propose")],
         details={"rule": "detect_only", "ends": None},
     )
-
-
-def _check_approver(ctx: Context, proposal: Block) -> None:
-    """Refuse that an agent approves a record it staged itself. Another agent or a person at the shell may."""
-    # All unnamed agents count as one: none of them can show that it is another than the proposer.
-    own = proposal.get("ProposedBy") == (ctx.agent or proposals.UNNAMED)
-    if proposal.get("Type") != "record" or not own or ctx.connection.local:
-        return
-    if not policy.load(ctx).governance.self_approval:
-        raise ClewError(
-            "NOT_ALLOWED",
-            f"{proposal.id} was staged by {proposal.get('ProposedBy')} and waits for somebody else:"
-            f" {shorten(proposal.get('Rationale'), 300)}",
-            "Ask a person or another agent to approve it, or set governance self_approval.",
-            suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
-            details={"rule": "own_proposal", "ends": None},
-        )
 
 
 def _summary(draft: ProposalDraft) -> str:
@@ -166,25 +174,23 @@ def _answer(
 class RollbackProposal(Input):
     receipt_ts: Annotated[str, Field(max_length=256, description="Receipt timestamp, YYYYMMDD-HHMMSS.")]
     merge: Annotated[bool, Field(description="Keep later changes of other fields instead of refusing.")] = False
+    reason: Annotated[str | None, Field(max_length=2000, description="Why; kept in the history.")] = None
 
 
 @operation(
-    "rollback_proposal",
-    writes=True,
-    mode="own",
-    destructive=True,
-    bare=lambda result: result,
-    example={"receipt_ts": "20260218-143022"},
+    "rollback_proposal", writes=True, mode="own", destructive=True, example={"receipt_ts": "20260218-143022"}, view=BARE
 )
 def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
-    """Take back exactly what an applied proposal changed."""
+    """Take back exactly what an applied proposal changed. An agent may take back what it applied itself."""
     ts = check_receipt_ts(args.receipt_ts)
-    with failing(status="rollback_failed", receipt_ts=ts, success=False, log=...), governed(ctx) as bound:
+    with failing(status="rollback_failed", receipt_ts=ts, success=False, log=...), governed_transaction(ctx) as bound:
         receipt = receipts.find(bound, ts)
-        log = receipts.roll_back(bound, receipt, args.merge)
+        if not is_own(bound, receipt.agent):
+            policy.check_decider(bound, f"rolling back {ts}", f"call rollback_proposal receipt_ts={ts}")
+        log = receipts.roll_back(bound, receipt, args.merge, args.reason)
         _note_names(bound, receipt)
         return {
-            "status": "rolled_back",
+            "status": statuses.ROLLED_BACK,
             "receipt_ts": ts,
             "success": True,
             "proposal_id": receipt.proposal,
@@ -212,15 +218,16 @@ class RejectProposal(Input):
     "reject_proposal",
     writes=True,
     mode="own",
-    bare=lambda result: result,
     example={"proposal_id": "P-20260213-002", "reason": "Too costly."},
+    view=BARE,
 )
 def reject_proposal(ctx: Context, args: RejectProposal) -> dict[str, Any]:
-    """Reject a proposal; its value stays rejected, also in other words."""
+    """Reject a proposal; its value stays rejected, also in other words. For a person."""
     id = check_proposal_id(args.proposal_id)
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
+        policy.check_decider(bound, f"rejecting {id}", f"reject {id} --reason ...", _dry_run(id))
         done = proposals.reject(bound, id, _reason(args.reason))
-        return {"status": "rejected", "proposal_id": id, "reason": done.get("Reason")}
+        return {"status": statuses.REJECTED, "proposal_id": id, "reason": done.get("Reason")}
 
 
 class DeferProposal(Input):
@@ -233,33 +240,30 @@ class DeferProposal(Input):
     "defer_proposal",
     writes=True,
     mode="own",
-    bare=lambda result: result,
     example={"proposal_id": "P-20260213-002", "reason": "After the release."},
+    view=BARE,
 )
 def defer_proposal(ctx: Context, args: DeferProposal) -> dict[str, Any]:
-    """Put a proposal off; until then it is neither applied nor proposed again."""
+    """Put a proposal off; until then it is neither applied nor proposed again. For a person."""
     id = check_proposal_id(args.proposal_id)
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
+        command = f"call defer_proposal proposal_id={id} reason=..."
+        policy.check_decider(bound, f"putting {id} off", command, _dry_run(id))
         done = proposals.defer(bound, id, _reason(args.reason), args.days)
         until = done.get("DeferredUntil")
-        return {"status": "deferred", "proposal_id": id, "reason": done.get("Reason"), "until": until}
+        return {"status": statuses.DEFERRED, "proposal_id": id, "reason": done.get("Reason"), "until": until}
 
 
 class ReopenProposal(Input):
     proposal_id: ProposalId
 
 
-@operation(
-    "reopen_proposal",
-    writes=True,
-    mode="own",
-    bare=lambda result: result,
-    example={"proposal_id": "P-20260213-002"},
-)
+@operation("reopen_proposal", writes=True, mode="own", example={"proposal_id": "P-20260213-002"}, view=BARE)
 def reopen_proposal(ctx: Context, args: ReopenProposal) -> dict[str, Any]:
-    """Take up a proposal again that was put off, rejected or rolled back; it waits for a decision as before."""
+    """Take up a proposal again that was put off, rejected or rolled back; it waits as before. For a person."""
     id = check_proposal_id(args.proposal_id)
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
+        policy.check_decider(bound, f"taking up {id} again", f"call reopen_proposal proposal_id={id}")
         done = proposals.reopen(bound, id)
         return {"status": done.status, "proposal_id": id}
 
@@ -276,7 +280,7 @@ class ListProposals(Input):
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, newest first.")] = 50
 
 
-@operation("list_proposals", mode="own", bare=lambda result: result)
+@operation("list_proposals", mode="own", view=BARE)
 def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
     """List proposals with what they would do, newest first."""
     sync(ctx)
@@ -289,7 +293,7 @@ def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
 def _receipt_ts(ctx: Context, proposal: Block) -> str | None:
     """The receipt of an applied proposal. Mind-Mem does not name it in the proposal, so it is looked up."""
     named = proposal.get("Receipt")
-    if named or proposal.status not in ("applied", "rolled_back"):
+    if named or proposal.status not in (statuses.APPLIED, statuses.ROLLED_BACK):
         return named or None
     found = receipts.of_proposal(ctx, proposal.id)
     return found.ts if found else None
@@ -332,29 +336,43 @@ class GovernanceInput(Input):
     review: Annotated[
         Review | None, Field(description="What remember stages: risk (contradicts, replaces another's) or all.")
     ] = None
-    self_approval: Annotated[
-        bool | None, Field(description="Whether an agent may approve a record that it staged itself.")
+    approval: Annotated[
+        Approval | None, Field(description="Who decides about proposals: person, or client (nothing waits).")
     ] = None
 
 
-@operation("governance", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+@operation("governance", writes=True, mode="own", idempotent=True, view=BARE)
 def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
-    """Show or change the governance mode, budgets and waiting times."""
+    """Show the governance mode, who approves, budgets and waiting times; a person changes them."""
     given = args.model_dump(exclude_none=True, exclude={"workspace"})
     if not given:
         sync(ctx)
         with ctx.reading() as bound:
-            return _settings(policy.load(bound))
-    with governed(ctx) as bound:
-        known = policy.stated(bound).model_dump()
-        budget = {**known["proposal_budget"], **{k: v for k, v in given.items() if k in known["proposal_budget"]}}
-        rest = {k: v for k, v in given.items() if k in known}
-        mode = {"governance_mode": given["mode"]} if "mode" in given else {}
-        policy.save(bound, policy.Governance.model_validate({**known, **rest, **mode, "proposal_budget": budget}))
-        step = policy.save_mode(bound, args.mode) if args.mode is not None else None
-        return {**_settings(policy.load(bound)), **({"next_step": step} if step else {})}
+            return _settings(bound)
+    words = " ".join(f"{name}={canonical(value)}" for name, value in given.items())
+    check_person(ctx, "changing governance", f"call governance {words}", suggest("governance", "Shows it."))
+    with governed_transaction(ctx) as bound:
+        step = _change(bound, given)
+        return {**_settings(bound), **({"next_step": step} if step else {})}
 
 
-def _settings(loaded: policy.LoadedPolicy) -> dict[str, Any]:
-    shown = loaded.governance.model_dump()
+def _change(ctx: Context, given: dict[str, Any]) -> str | None:
+    """Write what was given; returns what is to be done besides, if anything."""
+    chosen = given.pop("approval", None)
+    if chosen is not None:
+        policy.save_approval(ctx, chosen)
+    if not given:
+        return None
+    ctx.emit("memory", "governance_changed", None, dict(given))
+    known = policy.stated(ctx).model_dump()
+    budget = {**known["proposal_budget"], **{k: v for k, v in given.items() if k in known["proposal_budget"]}}
+    rest = {k: v for k, v in given.items() if k in known}
+    mode = {"governance_mode": given["mode"]} if "mode" in given else {}
+    policy.save(ctx, policy.Governance.model_validate({**known, **rest, **mode, "proposal_budget": budget}))
+    return policy.save_mode(ctx, given["mode"]) if "mode" in given else None
+
+
+def _settings(ctx: Context) -> dict[str, Any]:
+    loaded = policy.load(ctx)
+    shown = {**loaded.governance.model_dump(), "approval": policy.approval(ctx)}
     return {**shown, "problem": loaded.problem} if loaded.problem else shown

@@ -14,12 +14,17 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import PROPOSAL, kind_by_form, normal_tags
+from clew.kinds import statuses
+from clew.kinds.kind import Kind
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
-from clew.memory.files.governed_write import governed
+from clew.memory.contradictions import detection
+from clew.memory.contradictions.detection import NewStatement
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import clean, print_block
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.draft_checks import drafted
+from clew.memory.governance.ownership import whose
 from clew.memory.governance.patches import KINDS as OP_KINDS
 from clew.memory.governance.patches import UNTAGGED, Op, digest
 from clew.memory.governance.proposals import Staged
@@ -27,7 +32,7 @@ from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
 from clew.registry.callers import is_own
 from clew.registry.context import Context
-from clew.registry.operation import Input, StrictModel, operation
+from clew.registry.operation import BARE, Input, StrictModel, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
 from clew.secrets import screened
 
@@ -54,8 +59,8 @@ class ProposeUpdate(Input):
     "propose_update",
     writes=True,
     mode="own",
-    bare=lambda result: result,
     example={"block_type": "decision", "statement": "Use Redis for session caching"},
+    view=BARE,
 )
 def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
     """Propose a decision or task: records a signal and stages a proposal for approve_apply."""
@@ -66,20 +71,21 @@ def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
             "Use decision or task; propose_edit proposes blocks of other kinds.",
             [{"kind": "choice", "field": "block_type", "expected": "'decision' or 'task'"}],
         )
-    with governed(ctx, SIGNALS_FILE) as bound:
+    if args.block_type == "decision":
+        detection.keep_ahead(ctx, [NewStatement("D", clean(args.statement))])
+    with governed_transaction(ctx, SIGNALS_FILE) as bound:
         statement, rationale = (
-            _screened(bound, args.statement, "statement"),
-            _screened(bound, args.rationale, "rationale"),
+            _screened(bound, args.statement),
+            _screened(bound, args.rationale),
         )
         if not statement:
             raise invalid("statement", "must not be empty", "Say what is decided or to be done.", kind="non_empty")
         return _propose(bound, args, statement, rationale)
 
 
-def _screened(ctx: Context, text: str, field: str) -> str:
+def _screened(ctx: Context, text: str) -> str:
     masked, count = screened(clean(text))
-    if count:
-        ctx.warn("SECRET_MASKED", f"{count} secret(s) in {field} were not stored", "Keep secrets out of memory.")
+    ctx.note_masked(count)
     return masked
 
 
@@ -146,7 +152,7 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
     proposal = blocks.find(ctx, signal.get("Proposal"))
     if proposal is None or proposal.status not in proposals.OPEN:
         return None
-    if proposal.status == "deferred":
+    if proposal.status == statuses.DEFERRED:
         # A deferral that still runs refuses the repetition and says until when.
         proposals.check_open(ctx, proposal)
     message = f"{signal.id} says this already; {proposal.id} waits for review."
@@ -160,7 +166,7 @@ def _duplicate(of: str, message: str, signal: str | None, proposal: str | None, 
 
 def _answer(written: int, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:
     return {
-        "status": "proposed",
+        "status": statuses.PROPOSED,
         "written": written,
         "location": SIGNALS_FILE,
         "next_step": f"Call approve_apply with proposal_id={proposal} (a dry run), then with dry_run=false."
@@ -209,27 +215,27 @@ class ProposeEdit(Input):
     "propose_edit",
     writes=True,
     mode="own",
-    bare=lambda result: result,
     example={
         "ops": [{"op": "append_block", "file": "entities/tools.md", "patch": "[TOOL-redis]\nName: Redis"}],
         "rationale": "We use it.",
     },
+    view=BARE,
 )
 def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
     """Propose a change of existing blocks, or new blocks of any kind, by operations."""
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
         ops = proposals.completed(bound, [_op(bound, item) for item in args.ops])
         target = next((op.target for op in ops if op.target), "new")
         twin = proposals.twin(bound, digest("edit", target, list(ops)))
         if twin is not None:
             return _same_edit(bound, twin)
-        rationale = _screened(bound, args.rationale, "rationale")
+        rationale = _screened(bound, args.rationale)
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
         # After staging, because only the staged block gives the statement; a refusal rolls the transaction back.
         proposals.check_not_rejected(bound, proposals.statement_of(proposal))
         next_step = f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false."
         return {
-            "status": "proposed",
+            "status": statuses.PROPOSED,
             "written": 1,
             "proposal_id": proposal.id,
             "risk": proposal.get("Risk"),
@@ -244,7 +250,7 @@ def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
     proposals.check_open(ctx, twin)
     ctx.suggest(suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id))
     return {
-        "status": "proposed",
+        "status": statuses.PROPOSED,
         "written": 0,
         "proposal_id": twin.id,
         "duplicate_of": twin.id,
@@ -260,7 +266,7 @@ def _op(ctx: Context, item: OpInput) -> Op:
     """An operation from the caller's input, with secrets masked in the parts that hold free text."""
     raw = item.model_dump()
     for name in ("value", "item", "history", "patch"):
-        raw[name] = _screened(ctx, raw[name], name)
+        raw[name] = _screened(ctx, raw[name])
     return Op(**raw)
 
 
@@ -318,7 +324,7 @@ def task_text(ctx: Context, id: str, said: Said) -> str:
     )
 
 
-ENDS = ("retracted", "revoked", "canceled", "resolved", "rejected")
+ENDS = (statuses.RETRACTED, statuses.REVOKED, statuses.CANCELED, statuses.RESOLVED, statuses.REJECTED)
 """Statuses that mean `retracted`. A block gets the first one that its kind allows."""
 
 
@@ -326,7 +332,7 @@ ENDS = ("retracted", "revoked", "canceled", "resolved", "rejected")
 @contextmanager
 def in_files(ctx: Context) -> Iterator[Context]:
     """A transaction around a retraction of blocks: reads hand edits first, writes the files afterwards."""
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
         yield bound
 
 
@@ -340,54 +346,57 @@ def retract_block(ctx: Context, id: str, said: Retraction) -> Retracted:
     if block.status == status:
         return Retracted(status, note=f"it was {status} already")
     proposal = proposals.stage(ctx, Staged("edit", id, ops, (said.line,), said.line))
-    waiting = _waits_for(ctx, block)
+    waiting = waits_for(ctx, block)
     if waiting is not None:
         return Retracted("proposed", proposal.id, waiting)
-    receipt = receipts.apply(ctx, proposal, drafted(ctx, list(ops)))
+    receipts.apply(ctx, proposal, drafted(ctx, list(ops)))
     _drop_waiting(ctx, id, said)
-    return Retracted(status, note=f"rollback_proposal receipt_ts={receipt.ts} takes this back")
+    return Retracted(status, note=f"restore id={id} takes this back")
 
 
 def _ops(ctx: Context, block: Block, said: Retraction) -> tuple[Op, ...]:
     known = block.kind.statuses
-    status = "superseded" if said.replaced_by and "superseded" in known else _end(known)
+    status = statuses.SUPERSEDED if said.replaced_by and statuses.SUPERSEDED in known else ending_of(block.kind)
     history = f"{blocks.day_of(ctx.now_ms)} {status}: {said.line}"
     ended = Op("set_status", target=block.id, status=status, history=history)
-    if status != "superseded" or kind_by_form(said.replaced_by or "") != "block":
+    if status != statuses.SUPERSEDED or kind_by_form(said.replaced_by or "") != "block":
         return (ended,)
     # The block names its successor, so that recall shows it under that one.
     return (ended, Op("replace_block", target=block.id, value=said.replaced_by or ""))
 
 
-def _end(known: tuple[str, ...]) -> str:
-    return next((status for status in ENDS if status in known), ENDS[0])
+def ending_of(kind: Kind) -> str:
+    """The status of a block of this kind that was withdrawn."""
+    return next((status for status in ENDS if status in kind.statuses), ENDS[0])
 
 
-def _waits_for(ctx: Context, block: Block) -> str | None:
-    """Why the retraction needs somebody else's approval; None if it may be applied now."""
+def waits_for(ctx: Context, block: Block) -> str | None:
+    """Why withdrawing or restoring a block needs somebody else's approval; None if it may be applied now."""
     if policy.load(ctx).governance.governance_mode == "detect_only":
         return "mode detect_only: nothing is applied"
     if "enforcement: invariant" in block.text:
         return f"{block.id} is an invariant"
-    author = blocks.history(ctx, block.id)[0].agent
-    return None if is_own(ctx, author) else f"{block.id} is {author or 'somebody'}'s"
+    owner = whose(ctx, block)
+    return f"{block.id} is {owner}" if owner else None
 
 
 def _drop_waiting(ctx: Context, id: str, said: Retraction) -> None:
     """Withdraw the open proposals for a retracted block, so that nobody restores it by approving one of them."""
-    for waiting in blocks.current(ctx, prefix="P", status="staged"):
+    for waiting in blocks.current(ctx, prefix="P", status=statuses.STAGED):
         if waiting.get("TargetBlock") == id:
             _withdraw(ctx, waiting, said)
 
 
 def _withdraw(ctx: Context, proposal: Block, said: Retraction) -> None:
-    proposals.mark_status(ctx, proposal, "expired", Reason=f"withdrawn: {said.line}")
-    signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
+    proposals.mark_status(ctx, proposal, statuses.EXPIRED, Reason=f"withdrawn: {said.line}")
+    signals.set_status(ctx, proposal.get("Signal"), statuses.RESOLVED, proposal.id)
 
 
 def _withdraw_by_id(ctx: Context, id: str, said: Retraction) -> Retracted:
     """Withdraw a waiting proposal. Unlike a rejection this leaves no tombstone: it may be proposed again."""
     proposal = proposals.get(ctx, id)
+    if not is_own(ctx, proposals.proposer(ctx, proposal)):
+        policy.check_decider(ctx, f"withdrawing {id} of somebody else", f"reject {id} --reason ...")
     if proposal.status not in proposals.OPEN:
         raise ClewError(
             "CONFLICT",
@@ -396,4 +405,6 @@ def _withdraw_by_id(ctx: Context, id: str, said: Retraction) -> Retracted:
             suggestions=[suggest("open", "Shows the proposal.", "high", id=id)],
         )
     _withdraw(ctx, proposal, said)
-    return Retracted("withdrawn")
+    # Nothing waits for a person any more, so the record it was about must not say that it does.
+    proposals.reject_record(ctx, proposals.record_of(ctx, proposal), id)
+    return Retracted(statuses.WITHDRAWN)

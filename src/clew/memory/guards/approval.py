@@ -1,14 +1,15 @@
 """Which checks are approved, what they say about a deed, and how a person lets one pass.
 
 Agents may write a check into a rule; only a person makes it a guard, at the shell (`clew guards approve`) or in the
-rule's panel on the page. From then on the approved check fires as long as the rule holds, whatever is written into the
-block later.
+rule's panel on the page. From then on the approved check fires until a person revokes it, whatever is written into the
+block later, and whether or not the rule still stands: agents can write those files, and withdraw rules.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -19,14 +20,26 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files.governed_write import governed
+from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import clean, set_field
 from clew.memory.files.sync import sync
-from clew.memory.guards.check import GUARDING, RESPONSES, Check, Deed, Response, check_in, read_check, stored_check
+from clew.memory.guards.check import (
+    GUARDING,
+    RESPONSES,
+    Check,
+    GuardedAction,
+    Response,
+    check_in,
+    read_check,
+    stored_check,
+)
+from clew.memory.guards.doubt import is_doubtful
+from clew.memory.guards.places import note_guards
 from clew.memory.kinds import prefix_of
 from clew.registry.connection import OBSERVATORY
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, operation
+from clew.registry.people import check_person
 from clew.store.rows import TableRow, delete, find, insert, load, upsert
 from clew.store.workspaces import declare_events
 from clew.surroundings import clew_command
@@ -42,6 +55,8 @@ declare_events(
 MOST_MINUTES = 24 * 60
 MOST_GUARDS = 500
 HOLDING = ("active",)
+WITHDRAWN = "guards, rule withdrawn"
+_GONE = "the rule itself was changed or withdrawn since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +101,35 @@ class Objection:
     """The day on which the check was approved."""
     by: str
     """Who approved it."""
+    gone: str | None = None
+    """That the rule no longer stands, and how the check ends too."""
 
 
-def objections(ctx: Context, deed: Deed) -> list[Objection]:
+def _asks_in_doubt(check: Check, action: GuardedAction) -> bool:
+    return check.action != "inform" and is_doubtful(check, action)
+
+
+def _as_a_question(item: Objection) -> Objection:
+    """What cannot be decided is put before the user, however strict the guard is."""
+    return replace(
+        item, response="ask", says=f"It cannot be told whether this command does what is guarded: {item.says}"
+    )
+
+
+def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
     """What the guards say that fire at a deed and are not overridden, the strictest first."""
     guards = _armed(ctx)
-    fired = [guard for guard in guards if guard.check.fires(deed)]
+    fired = [guard for guard in guards if guard.check.fires(action)]
+    unclear = [guard for guard in guards if guard not in fired and _asks_in_doubt(guard.check, action)]
+    fired += unclear
     if not fired:
         return []
     passed = _passed(ctx, [guard.id for guard in fired])
     # Asked only for the guards that fired: this runs before each tool call of an agent.
-    rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired], status=HOLDING)}
-    found = [_objection(guard, rules[guard.id]) for guard in fired if guard.id in rules and guard.id not in passed]
+    rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired])}
+    found = [_objection(guard, rules.get(guard.id)) for guard in fired if guard.id not in passed]
+    doubted = {guard.id for guard in unclear}
+    found = [_as_a_question(item) if item.id in doubted else item for item in found]
     return sorted(found, key=lambda item: (-RESPONSES.index(item.response), item.id))
 
 
@@ -106,9 +138,13 @@ def _armed(ctx: Context) -> list[Guard]:
     return [load(Guard, row) for row in rows]
 
 
-def _objection(guard: Guard, rule: Block) -> Objection:
-    says = guard.check.message or rule.get("Statement") or rule.headline
-    return Objection(guard.id, guard.check.action, shorten(says, 300), blocks.day_of(guard.ts_ms), guard.approved_by)
+def _objection(guard: Guard, rule: Block | None) -> Objection:
+    stated = (rule.get("Statement") or rule.headline) if rule is not None else ""
+    says = shorten(guard.check.message or stated or guard.check.in_words(), 300)
+    holds = rule is not None and rule.status in HOLDING
+    return Objection(
+        guard.id, guard.check.action, says, blocks.day_of(guard.ts_ms), guard.approved_by, None if holds else _GONE
+    )
 
 
 def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
@@ -142,7 +178,10 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
     with ctx.reading() as bound:
         armed = {guard.id: guard for guard in _armed(bound)}
         wanted = args.id.strip().upper() if args.id else None
-        rows = [_row(block, armed.get(block.id)) for block in _carrying(bound, armed) if wanted in (None, block.id)]
+        carrying = _carrying(bound, armed)
+        rows = [_row(block, armed.get(block.id)) for block in carrying if wanted in (None, block.id)]
+        lost = sorted(set(armed) - {block.id for block in carrying})
+        rows += [_orphan_row(armed[id]) for id in lost if wanted in (None, id)]
         log = bound.tx.all(
             "SELECT * FROM guard_override WHERE workspace = ? ORDER BY number DESC LIMIT ?", ctx.workspace, args.limit
         )
@@ -197,11 +236,26 @@ def _row(block: Block, guard: Guard | None) -> dict[str, Any]:
     }
 
 
+def _orphan_row(guard: Guard) -> dict[str, Any]:
+    """A guard whose rule is gone from its file."""
+    return {
+        "id": guard.id,
+        "state": WITHDRAWN,
+        "says": guard.check.message,
+        "check": guard.check.to_json(),
+        "in_words": guard.check.in_words(),
+        "changed_to": None,
+        "approved_by": guard.approved_by,
+        "approved": rfc3339(guard.ts_ms),
+        "problem": None,
+    }
+
+
 def _state(block: Block, guard: Guard | None, written: Check | None, problem: str | None) -> str:
     if guard is None:
         return "unreadable" if problem else "waits"
     if block.status not in HOLDING:
-        return "rests"
+        return WITHDRAWN
     same = written is not None and written.digest == guard.digest
     return "guards" if same else "guards, changed since"
 
@@ -225,7 +279,7 @@ class Propose(Input):
 def guard_propose(ctx: Context, args: Propose) -> dict[str, Any]:
     """Write a check into a rule or decision. It guards nothing until a person approves it, at the shell or the page."""
     check = read_check(args.model_dump(exclude={"id", "workspace"}))
-    with governed(ctx) as bound:
+    with governed_transaction(ctx) as bound:
         block = _rule(bound, args.id)
         text = block.text
         for name, value in check.to_fields().items():
@@ -246,8 +300,8 @@ class Approve(Input):
 @operation("guard_approve", writes=True, mode="own", example={"id": "R-1"})
 def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
     """Approve the check of a rule or decision, so that it guards. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"guards approve {shorten(args.id, 40)}")
-    with governed(ctx) as bound:
+    check_person(ctx, "approving a guard", f"guards approve {_quoted(args.id)}")
+    with governed_transaction(ctx) as bound:
         block = _rule(bound, args.id)
         if block.status not in HOLDING:
             raise ClewError("CONFLICT", f"{block.id} is {block.status or 'not active'}", "Approve the rule first.")
@@ -255,25 +309,27 @@ def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
         if check is None:
             raise ClewError("CONFLICT", f"{block.id} carries no check", "Add GuardPaths or GuardCommands to it.")
         fields = canonical(check.to_json())
-        by = _person(bound)
+        by = ctx.connection.person
         # The check itself is copied. What is written into the block later guards nothing until a person approves that
         # too.
         upsert(bound.tx, bound.workspace, Guard(block.id, fields, check.digest, by, bound.ws.next_seq(), bound.now_ms))
         told = {"check": orjson.loads(fields), "by": by, "at": _place(bound)}
         bound.emit("memory", "guard_approved", block.id, told)
+        note_guards(bound)
     return {"id": block.id, "state": "guards", "in_words": check.in_words(), "approved_by": by}
 
 
 @operation("guard_revoke", writes=True, mode="own", example={"id": "R-1"})
 def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
     """Take the approval of a check back. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"guards revoke {shorten(args.id, 40)}")
+    check_person(ctx, "revoking a guard", f"guards revoke {_quoted(args.id)}")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
         # The check stays in the rule and waits again; only the approval is gone.
         delete(bound.tx, bound.workspace, guard)
         bound.ws.next_seq()
-        bound.emit("memory", "guard_revoked", guard.id, {"by": _person(bound), "at": _place(bound)})
+        bound.emit("memory", "guard_revoked", guard.id, {"by": ctx.connection.person, "at": _place(bound)})
+        note_guards(bound)
     return {"id": guard.id, "state": "waits"}
 
 
@@ -286,13 +342,13 @@ class OverrideInput(Input):
 @operation("guard_override", writes=True, mode="own", example={"id": "R-1", "why": "a hotfix for 2.1"})
 def guard_override(ctx: Context, args: OverrideInput) -> dict[str, Any]:
     """Let a guard pass for some minutes, with a reason that is kept. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"guards override {shorten(args.id, 40)} --why ...")
+    check_person(ctx, "letting a guard pass", f"guards override {_quoted(args.id)} --why ...")
     why = " ".join(clean(args.why).split())
     if not why:
         raise invalid("why", "must not be empty", "Say why the guard is let pass.", kind="non_empty")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
-        made = log_override(bound, guard.id, why, _person(bound), args.minutes)
+        made = log_override(bound, guard.id, why, ctx.connection.person, args.minutes)
     return {"id": guard.id, "until": rfc3339(made.until_ms), "why": why}
 
 
@@ -310,23 +366,9 @@ def _guard(ctx: Context, id: str) -> Guard:
     return found
 
 
-def _check_person(ctx: Context, words: str) -> None:
-    """An agent that could approve checks or let guards pass would be guarded by itself.
-
-    Agents run shells too, so being at the shell is not enough: `clew guards` has asked at a terminal and got an answer.
-    On the page somebody has logged in and clicked; the token alone does not do, for agents that speak HTTP have it.
-    """
-    if not ctx.connection.confirmed:
-        raise ClewError(
-            "NOT_ALLOWED",
-            "guards are approved, revoked and overridden by a person, at the shell or on the page",
-            f"Ask the user to run: {clew_command(words)}",
-            details={"rule": "person", "ends": None},
-        )
-
-
-def _person(ctx: Context) -> str:
-    return ctx.connection.agent_id or ctx.settings.agent_id or "a person"
+def _quoted(id: str) -> str:
+    """An id that a caller sent, in a line that a person may paste into a shell."""
+    return shlex.quote(shorten(id, 40))
 
 
 def _place(ctx: Context) -> str:

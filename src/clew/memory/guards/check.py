@@ -13,10 +13,13 @@ whenever such a file or command is touched at all."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from glob import iglob
+from itertools import islice
 from typing import Any, Literal, cast
 
 import orjson
@@ -24,7 +27,7 @@ import orjson
 from clew.canonical import canonical, digest
 from clew.errors import invalid, shorten
 from clew.memory.files.markdown import Value, clean, listed
-from clew.memory.guards.shell import Simple, simple_commands
+from clew.memory.guards.shell import LONGEST_LINE, Simple, simple_commands
 
 Response = Literal["inform", "ask", "deny"]
 RESPONSES: tuple[Response, ...] = ("inform", "ask", "deny")
@@ -32,6 +35,8 @@ RESPONSES: tuple[Response, ...] = ("inform", "ask", "deny")
 GUARDING = ("R", "D")
 """Prefixes of the blocks that may carry a check."""
 MOST_PATTERNS = 20
+MOST_FILES = 5_000
+"""Files of a folder that is removed as a whole at which the search for a guarded one ends."""
 FIELDS = {
     "paths": "GuardPaths",
     "commands": "GuardCommands",
@@ -43,7 +48,7 @@ FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class GuardedAction:
     """What an agent is about to do: change files, or run a line of shell."""
 
     paths: tuple[str, ...] = ()
@@ -56,7 +61,11 @@ class Deed:
     """Whether the text is the whole file; only then something can be missing from it."""
     command: str = ""
     folder: str = ""
-    """Where the command would run, from the root of the project."""
+    """Where the command would run, from the root of the project or absolute."""
+    root: str = ""
+    """The project on disk, by which absolute paths and folders are resolved; empty: as the words stand."""
+    written: Mapping[str, Sequence[str]] | None = None
+    """The same from the machine that the project is on, as `written_files` gave it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +118,39 @@ class Check:
         said = " and ".join(part for part in wants if part) or "are not meant to happen"
         return f"{self.action}: {' and '.join(part for part in about if part)} {said}"
 
-    def fires(self, deed: Deed) -> bool:
-        return self._fires_at_edit(deed) or self._fires_at_command(deed)
+    def fires(self, action: GuardedAction) -> bool:
+        return self._fires_at_edit(action) or self._fires_at_command(action)
 
-    def _fires_at_edit(self, deed: Deed) -> bool:
-        touched = any(path_matches(glob, path) for glob in self.paths for path in deed.paths)
+    def _fires_at_edit(self, action: GuardedAction) -> bool:
+        touched = any(path_matches(glob, path) for glob in self.paths for path in action.paths)
         # A bare check: to touch such a file at all is what it is about.
         if not touched or not (self.must or self.must_not):
             return touched
         # Only what this edit brings in. Otherwise nobody could edit a file that holds an old offence.
-        added = [it for it in self.must_not if text_contains(it, deed.text) and not text_contains(it, deed.before)]
-        return bool(added) or (deed.whole and self._lacks(deed.text))
+        added = [it for it in self.must_not if text_contains(it, action.text) and not text_contains(it, action.before)]
+        return bool(added) or (action.whole and self._lacks(action.text))
 
-    def _fires_at_command(self, deed: Deed) -> bool:
-        if not deed.command:
+    def _fires_at_command(self, action: GuardedAction) -> bool:
+        if not action.command:
             return False
-        for command in _read(deed.command):
+        if len(action.command) >= LONGEST_LINE:
+            return True  # what cannot be read whole is not let through
+        for command in read_line(action.command):
             if any(command_matches(pattern, command.named) for pattern in self.commands):
                 # Each command of the line by itself: `echo "git push --force"` is an echo.
                 if self._offends(command.line):
                     return True
-            elif self.paths and not self.must and not self.must_not and self._writes(command, deed.folder):
+            elif self.paths and not self.must and not self.must_not and self._writes(command, action):
                 return True
         return False
 
-    def _writes(self, command: Simple, folder: str) -> bool:
+    def _writes(self, command: Simple, action: GuardedAction) -> bool:
         """Whether a command changes a guarded file. What it would write is unknown, so only a bare check is asked."""
-        prefix = f"{folder}/" if folder else ""
-        written = [path if path.startswith("/") else f"{prefix}{path}" for path in command.writes]
-        return any(path_matches(glob, path) for glob in self.paths for path in written)
+        known = action.written
+        words = ((known or {}).get(word) or _written(action, word, command.destroys) for word in command.writes)
+        return any(
+            path == TOO_MANY or path_matches(glob, path) for paths in words for path in paths for glob in self.paths
+        )
 
     def _offends(self, line: str) -> bool:
         bare = not self.must and not self.must_not
@@ -147,8 +160,62 @@ class Check:
         return any(not text_contains(pattern, text) for pattern in self.must)
 
 
+TOO_MANY = "\0"
+"""Stands for the rest of a folder that holds more than MOST_FILES: it counts as if a guarded file were among them."""
+
+
+def written_files(action: GuardedAction) -> dict[str, list[str]]:
+    """What a line of shell writes or deletes, by the word that says so; for guards that another machine judges by."""
+    return {
+        word: list(_written(action, word, command.destroys))
+        for command in read_line(action.command[:LONGEST_LINE])
+        for word in command.writes
+    }
+
+
+def _written(action: GuardedAction, word: str, destroys: bool) -> Iterator[str]:
+    """The files that a word stands for; of a folder that is deleted also what is in it."""
+    placed = [_placed(action, path) for path in _expanded(action, word)]
+    yield from placed
+    for folder in placed if destroys else ():
+        yield from _files_within(action.root, folder)
+
+
+def _files_within(root: str, folder: str) -> Iterator[str]:
+    place = os.path.join(root, folder)
+    if not root or not os.path.isdir(place) or os.path.islink(place):
+        return
+    names = (os.path.join(at, name) for at, _, files in os.walk(place) for name in files)
+    for number, name in enumerate(names):
+        if number >= MOST_FILES:
+            yield TOO_MANY
+            return
+        yield os.path.relpath(name, root).replace(os.sep, "/")
+
+
+_WILD = frozenset("*?[{")
+
+
+def _expanded(action: GuardedAction, word: str) -> list[str]:
+    """The word itself, and the files that a shell would put in its place."""
+    if not action.root or not _WILD & set(word):
+        return [word]
+    base = os.path.join(os.path.realpath(action.root), action.folder)
+    return [word, *islice(iglob(word, root_dir=base), MOST_FILES)]
+
+
+def _placed(action: GuardedAction, path: str) -> str:
+    """A path from the root of the project, wherever the command runs and however it names it."""
+    if not action.root:
+        return path if path.startswith("/") or not action.folder else f"{action.folder}/{path}"
+    base = os.path.realpath(action.root)
+    full = os.path.realpath(os.path.join(base, action.folder, path))
+    inside = full == base or full.startswith(base.rstrip(os.sep) + os.sep)
+    return (os.path.relpath(full, base) if inside else full).replace(os.sep, "/")
+
+
 @lru_cache(maxsize=64)
-def _read(command: str) -> tuple[Simple, ...]:
+def read_line(command: str) -> tuple[Simple, ...]:
     """A line is read once, however many guards look at it."""
     return tuple(simple_commands(command))
 

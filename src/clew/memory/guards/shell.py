@@ -8,24 +8,46 @@ and aliases are not followed: a guard is a reminder at the right moment and no s
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+import re
+import string
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-LONGEST_LINE = 20_000
+LONGEST_LINE = 60_000
+"""Characters that are read; a hook hands over no more. A longer line counts as one that cannot be read."""
 # How deep `bash -c` and `$(...)` are followed; the bound ends the recursion on a line made to be endless.
 DEEPEST = 4
+MOST_ALTERNATIVES = 50
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _OPERATORS = frozenset(";&|\n()")
 _BEFORE = {
     **dict.fromkeys(("sudo", "doas", "env", "nice", "nohup", "time", "command", "exec", "builtin", "xargs"), 0),
+    **dict.fromkeys(("setsid", "stdbuf", "ionice", "chrt", "unbuffer", "caffeinate", "watch", "strace", "unshare"), 0),
+    **dict.fromkeys(("coproc", "busybox", "toybox"), 0),
     **dict.fromkeys(("then", "do", "else", "if", "while", "until", "!", "{"), 0),
-    "timeout": 1,
+    **dict.fromkeys(("timeout", "flock", "chroot"), 1),
 }
 """Words that are followed by another command, with how many arguments they take themselves, options apart."""
-_WITH_VALUE = frozenset({"-u", "-g", "-n", "-I", "-P", "-k", "-s", "-C"})
+_WITH_VALUE = frozenset({"-u", "-g", "-n", "-I", "-P", "-k", "-s", "-C", "-S", "-d"})
 """Options of these words that take the next word as their value."""
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-_WRITE_ALL = frozenset({"rm", "mv", "tee", "truncate", "touch", "shred", "unlink", "rmdir"})
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"})
+_EDITORS = frozenset({"ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge"})
+_WRITE_ALL = frozenset({"rm", "mv", "tee", "truncate", "touch", "shred", "unlink", "rmdir"}) | _EDITORS
 _WRITE_LAST = frozenset({"cp", "install", "ln", "rsync"})
+_WRITE_AFTER = {
+    **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
+    "wget": ("-O", "--output-document"),
+}
+"""Programs that write the file which follows one of these options."""
+_LINE_AFTER = {
+    **dict.fromkeys(("su", "script", "runuser", "flock"), ("-c", "--command")),
+    "entr": ("-s",),
+    "env": ("-S", "--split-string"),
+}
+"""Programs that run a line which follows one of these options."""
+_EXECUTES = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 _GIT_WRITES = frozenset({"checkout", "restore", "rm", "mv", "clean"})
 
 
@@ -37,11 +59,16 @@ class Simple:
     targets: list[str] = field(default_factory=list)
     folder: str = ""
     """Where it runs, seen from where the line began."""
+    is_fed: bool = False
+    """Whether xargs gives it further words, which nobody sees beforehand."""
 
     @property
     def named(self) -> list[str]:
-        """The words, the program by its name alone."""
-        return [posixpath.basename(self.words[0]), *self.words[1:]] if self.words else []
+        """The words, the program by its name alone, and git without the options before its verb."""
+        if not self.words:
+            return []
+        name, rest = posixpath.basename(self.words[0]), self.words[1:]
+        return [name, *(_git_words(rest)[0] if name == "git" else rest)]
 
     @property
     def line(self) -> str:
@@ -51,20 +78,103 @@ class Simple:
     @property
     def writes(self) -> list[str]:
         """The paths that the command would change, seen from where the line began."""
-        return [posixpath.normpath(posixpath.join(self.folder, path)) for path in (*self.targets, *self._changed())]
+        named = (_HERE.sub(".", path) for path in (*self.targets, *self._changed()))
+        return [posixpath.normpath(posixpath.join(self.folder, path)) for path in named]
 
     def _changed(self) -> list[str]:
-        name, rest = (posixpath.basename(self.words[0]), self.words[1:]) if self.words else ("", [])
+        name, *rest = self.named or [""]
         named = [word for word in rest if not word.startswith("-")]
-        if name in _WRITE_ALL:
-            return named
         if name in _WRITE_LAST:
-            return named[-1:]
-        if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in rest):
+            return _copied(named, rest)
+        if self.may_write:
             return named
+        if name == "find" and ("-delete" in rest or _executed(rest)[:1] in _DESTROYERS):
+            return _start_paths(rest)
         if name == "dd":
-            return [word[3:] for word in rest if word.startswith("of=")]
-        return named[1:] if name == "git" and named[:1] and named[0] in _GIT_WRITES else []
+            return [word.removeprefix("of=") for word in rest if word.startswith("of=")]
+        if name in _WRITE_AFTER:
+            return [_after_first(rest, _WRITE_AFTER[name].__contains__)]
+        return self._changed_by_git(named) if name == "git" else []
+
+    def _changed_by_git(self, named: list[str]) -> list[str]:
+        if not _GIT_WRITES.intersection(named[:1]):
+            return []
+        place = _git_words(self.words[1:])[1]
+        return [posixpath.join(place, path) for path in named[1:]]
+
+    @property
+    def destroys(self) -> bool:
+        """Whether it changes all that is in a folder it names."""
+        return bool(self.words) and (self.named[0] in _WRITE_ALL or self.named[0] in ("git", "find"))
+
+    @property
+    def may_write(self) -> bool:
+        """Whether it writes files that it is given, whichever they are."""
+        name, *rest = self.named or [""]
+        return name in _WRITE_ALL | _WRITE_LAST or any(map(_IN_PLACE.get(name, _never), rest))
+
+
+def _copied(named: list[str], words: list[str]) -> list[str]:
+    """The target and, as it may be a folder, each source under its own name in it."""
+    target = _target_folder(words) or (named[-1] if named else "")
+    sources = [word for word in named if word != target] if _target_folder(words) else named[:-1]
+    into = [posixpath.join(target, posixpath.basename(source.rstrip("/"))) for source in sources]
+    return [target, *into] if target else []
+
+
+def _target_folder(words: list[str]) -> str:
+    """The folder that `-t DIR` or `--target-directory=DIR` names."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word in ("-t", "--target-directory"):
+            return following
+        if word.startswith("--target-directory="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _edits_in_place(word: str) -> bool:
+    """`-i`, `-pi`, `-i.bak`: perl writes the files that it reads."""
+    return word.startswith("-") and not word.startswith("--") and "i" in word[1:4]
+
+
+def _never(word: str) -> bool:
+    return False
+
+
+_IN_PLACE: dict[str, Callable[[str], bool]] = {
+    "sed": lambda word: word.startswith(("-i", "--in-place")),
+    "perl": _edits_in_place,
+    **dict.fromkeys(("awk", "gawk"), "inplace".__eq__),
+}
+"""Programs that change the files they are given when one of their words is such an option."""
+_HERE = re.compile(r"^(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|~\+)(?=/|$)")
+_DESTROYERS = tuple([name] for name in (*_WRITE_ALL, "sed", "perl", "sh", "bash"))
+
+
+def _start_paths(words: list[str]) -> list[str]:
+    """Where find begins to look: its words up to the first test."""
+    ends = [at for at, word in enumerate(words) if word.startswith(("-", "(", "!")) and word not in ("-L", "-P", "-H")]
+    found = [word for word in words[: ends[0] if ends else len(words)] if not word.startswith("-")]
+    return found or ["."]
+
+
+def _executed(words: list[str]) -> list[str]:
+    """The command that find runs for each file."""
+    at = next((at for at, word in enumerate(words) if word in _EXECUTES), len(words))
+    own = words[at + 1 :]
+    ends = [place for place, word in enumerate(own) if word in (";", "+")]
+    return own[: ends[0]] if ends else own
+
+
+def _git_words(words: list[str]) -> tuple[list[str], str]:
+    """The words from git's verb on, and the folder that `-C` names."""
+    at, place = 0, ""
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in _GIT_VALUES and at + 1 < len(words):
+            place = posixpath.join(place, words[at + 1]) if words[at] == "-C" else place
+            at += 1
+        at += 1
+    return words[at:], place
 
 
 def simple_commands(line: str) -> list[Simple]:
@@ -74,7 +184,7 @@ def simple_commands(line: str) -> list[Simple]:
     for command in found:
         command.folder = folder
         # As if every cd succeeded: whether one did cannot be known from the line.
-        if command.words[:1] == ["cd"] and len(command.words) > 1:
+        if command.words[:1] in (["cd"], ["pushd"]) and len(command.words) > 1:
             folder = posixpath.join(folder, command.words[1])
     return found
 
@@ -84,10 +194,12 @@ def _commands(line: str, depth: int) -> Iterator[Simple]:
         return
     reader = _Reader(line)
     for command in reader.commands():
-        command.words = _without_prefix(command.words)
+        said = command.words
+        command.words = _without_prefix(said)
+        command.is_fed = "xargs" in said[: len(said) - len(command.words)]
         if command.words or command.targets:
             yield command
-        inner = _inner(command.words)
+        inner = _inner(command.words) or _inner(said)
         if inner:
             yield from _commands(inner, depth + 1)
     for inside in reader.substituted:
@@ -118,17 +230,43 @@ def _inner(words: list[str]) -> str:
     name = posixpath.basename(words[0]) if words else ""
     if name == "eval":
         return " ".join(words[1:])
-    if name in _SHELLS:
-        flags = [number for number, word in enumerate(words[1:], 1) if word.startswith("-") and word.endswith("c")]
-        return words[flags[0] + 1] if flags and flags[0] + 1 < len(words) else ""
-    return ""
+    if name == "trap":
+        return words[1] if len(words) > 2 else ""
+    if name == "ssh":
+        # After the options and the host: the rest is a line on another machine.
+        host = next((at for at, word in enumerate(words[1:], 1) if not word.startswith("-")), len(words))
+        return " ".join(words[host + 1 :])
+    if name == "find":
+        return " ".join(_executed(words))
+    if name in SHELLS:
+        return _after_first(words[1:], _takes_line)
+    return _after_first(words, _LINE_AFTER.get(name, ()).__contains__)
+
+
+def _after_first(words: list[str], is_option: Callable[[str], bool]) -> str:
+    """The word behind the first that is such an option."""
+    return next((after for word, after in pairwise(words) if is_option(word)), "")
+
+
+def _takes_line(word: str) -> bool:
+    """`-c`, `-lc`, `-ce`: the next word is a line of shell."""
+    return word.startswith("-") and not word.startswith("--") and "c" in word
+
+
+def _alternatives(word: str) -> list[str]:
+    """The words that a shell makes of `{a,b}/c`, which is not quoted."""
+    found = [word]
+    while len(found) < MOST_ALTERNATIVES and (match := _BRACES.search(found[0])):
+        before, after = found[0][: match.start()], found[0][match.end() :]
+        found = [*found[1:], *(before + part + after for part in match[1].split(","))]
+    return [each for each in found if each]
 
 
 class _Reader:
     """Reads a line once from left to right."""
 
     def __init__(self, line: str) -> None:
-        self.line = line
+        self.line = line.replace("\\\n", "")  # a line that goes on
         self.at = 0
         self.substituted: list[str] = []
         self._ends: list[tuple[str, bool]] = []
@@ -145,11 +283,13 @@ class _Reader:
                 command = Simple()
                 self._operator(sign)
             elif sign == "#":
-                self._skip_to("\n")
+                self._skip_line()
             elif sign in "<>" or (sign.isdigit() and self.line[self.at + 1 : self.at + 2] in ("<", ">")):
                 self._redirect(command)
             else:
-                command.words.append(self._word())
+                start = self.at
+                word = self._word()
+                command.words += _alternatives(word) if self.line[start : self.at] == word else [word]
         yield command
 
     def _operator(self, sign: str) -> None:
@@ -160,23 +300,26 @@ class _Reader:
             self._skip_documents()
 
     def _redirect(self, command: Simple) -> None:
-        while self.at < len(self.line) and self.line[self.at].isdigit():
-            self.at += 1
+        self._skip(string.digits)
         start = self.at
-        while self.at < len(self.line) and self.line[self.at] in "<>|&-":
-            self.at += 1
+        self._skip("<>|&-")
         sign = self.line[start : self.at]
-        while self.at < len(self.line) and self.line[self.at] in " \t":
-            self.at += 1
-        if sign.startswith("<<<") or self.at >= len(self.line) or self.line[self.at] in _OPERATORS:
+        self._skip(" \t")
+        following = self.line[self.at : self.at + 1]
+        # `<(...)`: what stands in it is read as commands.
+        if not following or following in _OPERATORS or (sign.startswith("<") and following == "("):
             return
-        if sign.startswith("<") and self.line[self.at] == "(":
-            return  # `<(...)`: what stands in it is read as commands
         word = self._word()
+        if sign.startswith("<<<"):
+            return  # a text for the command to read, no argument
         if sign.startswith("<<"):
             self._ends.append((word, sign.endswith("-")))
         elif sign.startswith(">") and not sign.endswith("&") and not word.isdigit() and word != "/dev/null":
             command.targets.append(word)
+
+    def _skip(self, signs: str) -> None:
+        while self.at < len(self.line) and self.line[self.at] in signs:
+            self.at += 1
 
     def _word(self) -> str:
         parts: list[str] = []
@@ -194,6 +337,8 @@ class _Reader:
                 self.at += 2
             elif sign == "`" or self.line.startswith("$(", self.at):
                 parts.append(self._substitution())
+            elif sign == "$" and self.line[self.at + 1 : self.at + 2] in ("'", '"'):
+                self.at += 1  # `$'...'` is a quoted text with escapes of its own
             else:
                 parts.append(sign)
                 self.at += 1
@@ -249,13 +394,13 @@ class _Reader:
         for word, tabs in self._ends:
             while self.at < len(self.line):
                 start = self.at
-                self._skip_to("\n")
+                self._skip_line()
                 text = self.line[start : self.at]
                 self.at += 1
                 if (text.lstrip("\t") if tabs else text) == word:
                     break
         self._ends.clear()
 
-    def _skip_to(self, sign: str) -> None:
-        end = self.line.find(sign, self.at)
+    def _skip_line(self) -> None:
+        end = self.line.find("\n", self.at)
         self.at = len(self.line) if end < 0 else end

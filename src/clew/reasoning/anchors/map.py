@@ -11,6 +11,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import check_anchor
+from clew.kinds import statuses
 from clew.reasoning.anchors.registry import (
     ANCHOR_DEFAULT,
     Anchor,
@@ -25,7 +26,7 @@ from clew.reasoning.anchors.registry import (
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import argument, command, item_lines, one_line
-from clew.registry.operation import Bounded, Name, StrictModel, operation
+from clew.registry.operation import Bounded, Name, StrictModel, View, operation
 
 Kind = Literal["boundary", "component", "contract", "data", "test-surface", "ops"]
 Status = Literal["active", "deprecated"]
@@ -70,7 +71,7 @@ LIST_BUDGET = Budget(
 )
 
 
-@operation("anchors_list", portal=True, lines=list_lines, budget=LIST_BUDGET)
+@operation("anchors_list", budget=LIST_BUDGET, view=View(in_lines=True, lines=list_lines))
 def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
     """List the anchors: named areas of the system that knowledge hangs on."""
     parts, params = ["workspace = ?"], [ctx.workspace]
@@ -103,13 +104,12 @@ def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 @operation(
     "anchors_export",
-    portal=True,
-    lines=export_lines,
     budget=Budget(
         tuple(Clip("text", most) for most in (20_000, 4000, 800, 160, 40)),
         ANCHOR_DEFAULT,
         keep=("text", "workspace", "format", "anchors_count"),
     ),
+    view=View(in_lines=True, lines=export_lines),
 )
 def anchors_export(ctx: Context, args: AnchorsExport) -> dict[str, Any]:
     """Draw the map of anchors as a mermaid flowchart or as text."""
@@ -153,7 +153,7 @@ class AnchorInput(StrictModel):
     id: Annotated[str, Field(max_length=80, description="a: and a slug.")]
     title: AnchorTitle
     kind: Kind
-    status: Status = "active"
+    status: Status = statuses.ACTIVE
     description: Description | None = None
     refs: Refs = []
     aliases: AnchorIds = []
@@ -329,7 +329,7 @@ def _issues(ctx: Context) -> Iterator[MapIssue]:
     yield from _cycles(anchors)
     used = _tied(ctx, aliases) | _related(anchors, aliases)
     for anchor in anchors.values():
-        if anchor.status == "active" and anchor.id not in used:
+        if anchor.status == statuses.ACTIVE and anchor.id not in used:
             yield MapIssue("ORPHAN_ANCHOR", anchor.id, f"{anchor.id} has no cards and no relations")
 
 

@@ -10,15 +10,14 @@ from pydantic import Field
 
 from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import ANCHOR, check_anchor
+from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
-from clew.registry.record import Retracted, Retraction, retracter
+from clew.registry.record import Restoration, Retracted, Retraction, restorer, retracter
 from clew.store.database import Row, placeholders
 from clew.store.rows import TableRow, insert_absent, load, upsert
 from clew.store.workspaces import declare_events
 
-KINDS = ("boundary", "component", "contract", "data", "test-surface", "ops")
-STATUSES = ("active", "deprecated")
 NOTE = "What holds in this area: invariants, risks, tests."
 ANCHOR_DEFAULT = {"core": 30_000, "daily": 60_000, "full": 80_000}
 """Default budgets of answers that show anchors, as BranchMind's contract has them."""
@@ -43,7 +42,7 @@ class Anchor(TableRow):
     id: str
     title: str
     kind: str = "component"
-    status: str = "active"
+    status: str = statuses.ACTIVE
     description: str | None = None
     refs: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -201,9 +200,19 @@ def retract_anchor(ctx: Context, id: str, said: Retraction) -> Retracted:
     anchor = find_anchor(ctx, anchor_id)
     if anchor is None:
         raise unknown_anchor(anchor_id)
-    save_anchor(ctx, replace(anchor, status="deprecated"))
+    save_anchor(ctx, replace(anchor, status=statuses.DEPRECATED))
     ctx.emit("reasoning", "anchor_updated", anchor_id, {"kind": anchor.kind, "why": said.why})
-    return Retracted("deprecated")
+    return Retracted(statuses.DEPRECATED)
+
+
+@restorer("anchor")
+def restore_anchor(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    anchor = find_anchor(ctx, resolve_anchor(ctx, id, "id"))
+    if anchor is None:
+        raise unknown_anchor(id)
+    save_anchor(ctx, replace(anchor, status=statuses.ACTIVE))
+    ctx.emit("reasoning", "anchor_updated", anchor.id, {"kind": anchor.kind, "why": why})
+    return Restoration(statuses.ACTIVE)
 
 
 class AnchorsRename(Input):

@@ -31,7 +31,7 @@ from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PINNED, PROOF_TY
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import argument, command, item_lines, one_line
-from clew.registry.operation import Bounded, Input, Name, Text, operation
+from clew.registry.operation import Bounded, Input, Name, Text, View, operation
 from clew.registry.record import Named, namer, opener
 from clew.store.database import placeholders
 from clew.store.rows import load
@@ -187,7 +187,10 @@ SNAPSHOT_BUDGET = Budget(
 
 
 @operation(
-    "anchor_snapshot", portal=True, lines=snapshot_lines, budget=SNAPSHOT_BUDGET, example={"anchor": "a:storage"}
+    "anchor_snapshot",
+    budget=SNAPSHOT_BUDGET,
+    example={"anchor": "a:storage"},
+    view=View(in_lines=True, lines=snapshot_lines),
 )
 def anchor_snapshot(ctx: Context, args: AnchorSnapshot) -> dict[str, Any]:
     """Show an anchor with what is known about its area and the tasks that touched it."""
@@ -280,9 +283,8 @@ def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 @operation(
     "macro_anchor_note",
     writes=True,
-    portal=True,
-    lines=note_lines,
     example={"anchor": "a:storage", "content": "Writers queue on one row.", "title": "Storage", "kind": "component"},
+    view=View(in_lines=True, lines=note_lines),
 )
 def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> dict[str, Any]:
     """Bind knowledge to an area of the system: register or update the anchor and write a card tagged with it."""

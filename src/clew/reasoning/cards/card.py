@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import orjson
 from pydantic import Field
@@ -32,7 +32,7 @@ from clew.reasoning.scope import (
 from clew.reasoning.visibility import CARD_TYPES, default_tags, is_derived
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
-from clew.registry.operation import Input, Names, operation
+from clew.registry.operation import Input, Names, Verbosity, operation
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 
@@ -132,11 +132,11 @@ def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") ->
     return found
 
 
-def place_params(scope: Scope, branch_field: str = "ref") -> dict[str, Any]:
+def place_params(scope: Scope) -> dict[str, Any]:
     """The arguments with which another call names this scope's graph."""
     if scope.target is not None:
         return {"target": scope.target}
-    return {branch_field: scope.branch.name, "graph_doc": scope.graph}
+    return {"ref": scope.branch.name, "graph_doc": scope.graph}
 
 
 def next_card_id(ctx: Context) -> str:
@@ -274,12 +274,11 @@ class ThinkCard(Input):
     trace_doc: TraceDoc = None
     graph_doc: GraphDoc = None
     agent_id: AgentInput = None
-    verbosity: Annotated[Literal["full", "compact"], Field(description="compact answers with ids only.")] = "full"
+    verbosity: Annotated[Verbosity, Field(description="compact answers with ids only.")] = None
 
 
 @operation(
     "think_card",
-    tier="daily",
     writes=True,
     example={
         "card": {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
@@ -296,7 +295,7 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
         listed = _lists_notes(ctx)
         label = read_card(args.card).label
         ctx.suggest(_note_call(step, written.card_id, label) if listed else _snapshot_call(ctx, step))
-    if args.verbosity == "compact":
+    if ctx.is_compact(args.verbosity):
         return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
     answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
     answer["trace_ref"] = _ref(scope.trace, written)

@@ -9,6 +9,8 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import Suggestion, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id
+from clew.kinds import statuses
+from clew.kinds.builtin import QUESTION
 from clew.reasoning.cards.card import card_in, change_card, place_params
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Edge, Node, edge, node, node_json, nodes, put_edge, put_node
@@ -18,7 +20,7 @@ from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, LANE, PINNED, PU
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Meta, Name, Names, Text, Whole, operation
-from clew.registry.record import Retracted, Retraction, retracter
+from clew.registry.record import Restoration, Retracted, Retraction, restorer, retracter
 from clew.store.workspaces import declare_events
 
 declare_events({"card_linked": "An edge between cards was written."})
@@ -104,14 +106,29 @@ def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
         raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
     branch, doc, card = found
     # An answered question was not wrong, so it is resolved, not superseded.
-    ended = "resolved" if card.type == "question" else "superseded"
-    scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else "retracted"
+    ended = statuses.RESOLVED if card.type == QUESTION.name else statuses.SUPERSEDED
+    scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else statuses.RETRACTED
     # The published copy too, for readers who see only published cards.
     copy = node(ctx, branch, doc, PUBLISHED + id)
     for item in [card, *([copy] if copy is not None else [])]:
         change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)
     remark(ctx, scope, "retract", f"{id}: {status}", said.line, {"card_ids": [id], "status": status})
     return Retracted(status)
+
+
+@restorer("card")
+def restore_card(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
+    """Bring a card and its published copy back with the status they had."""
+    found = seen_card(ctx, id)
+    if found is None:
+        raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
+    branch, doc, card = found
+    scope, status = scope_holding(ctx, branch, doc), was or statuses.OPEN
+    copy = node(ctx, branch, doc, PUBLISHED + id)
+    for item in [card, *([copy] if copy is not None else [])]:
+        change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": why}, status=status)
+    remark(ctx, scope, "restore", f"{id}: {status}", why, {"card_ids": [id], "status": status})
+    return Restoration(status)
 
 
 class ThinkPin(RefPlace):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clew.kinds import statuses
 from clew.reasoning.graph import Edge, Node, NodePage, edges_among, nodes
 from clew.reasoning.scope import Scope, StepFocus
 from clew.reasoning.visibility import CARD_TYPES, PINNED, SHOWN
@@ -75,20 +76,6 @@ class Selection:
         return list(self.cards.values())
 
 
-def relevant_cards(
-    ctx: Context,
-    scope: Scope,
-    view: str,
-    limit: int,
-    step: StepFocus | None = None,
-    include_drafts: bool = False,
-    only_step: bool = False,
-) -> list[Node]:
-    """The cards of a view. `step` brings that step's cards forward; with `only_step` only they are shown."""
-    lens = Lens(include_drafts or view == "audit", step, only_step)
-    return select(ctx, scope, view, limit, lens).listed()
-
-
 def select(
     ctx: Context, scope: Scope, view: str, limit: int, lens: Lens, frontier: dict[str, NodePage] | None = None
 ) -> Selection:
@@ -100,7 +87,7 @@ def select(
             break
     # The fill below decides anew what is left over: it sees every card that the layers could not take.
     chosen.has_more, chosen.missed = False, None
-    status = None if view == "explore" else "open"
+    status = None if view == "explore" else statuses.OPEN
     # More by the number already taken, because those may be the newest cards and are skipped.
     chosen.take(_cards(ctx, scope, lens, status=status, limit=limit + len(chosen.cards)))
     return chosen
@@ -132,7 +119,7 @@ def _open(
 ) -> NodePage:
     if limit == 0:
         return NodePage([], False)
-    return _cards(ctx, scope, lens, *tags, types=[kind], status="open", none=none, limit=limit)
+    return _cards(ctx, scope, lens, *tags, types=[kind], status=statuses.OPEN, none=none, limit=limit)
 
 
 def _cards(
@@ -166,7 +153,7 @@ def newest(ctx: Context, scope: Scope, lens: Lens, kind: str, limit: int) -> lis
 
 def tagged(ctx: Context, scope: Scope, lens: Lens, tag: str, limit: int) -> list[Node]:
     """The newest open cards with a tag."""
-    return _cards(ctx, scope, lens, tag, status="open", limit=limit).nodes if limit else []
+    return _cards(ctx, scope, lens, tag, status=statuses.OPEN, limit=limit).nodes if limit else []
 
 
 def edges_of(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | None = None) -> list[Edge]:

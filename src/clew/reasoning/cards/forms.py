@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from clew.canonical import canonical
 from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id, normal_tags
+from clew.kinds import statuses
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.arguments import check_inner, nearest
 from clew.registry.blank_forms import CARD_FORMS, is_unfilled
@@ -44,7 +44,7 @@ class Card:
     type: str
     title: str | None
     text: str | None
-    status: str = "open"
+    status: str = statuses.OPEN
     tags: tuple[str, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ def read_card(given: str | dict[str, Any], forced_type: str | None = None, defau
         type=kind,
         title=_string(raw, "title", MAX_TITLE),
         text=_string(raw, "text", MAX_TEXT),
-        status=_string(raw, "status", MAX_STATUS) or "open",
+        status=_string(raw, "status", MAX_STATUS) or statuses.OPEN,
         tags=_tags(raw.get("tags")),
         meta=_meta(raw),
     )
@@ -100,19 +100,6 @@ def parse_lines(text: str) -> dict[str, Any]:
     return parsed if tags is None else {**parsed, "tags": tags}
 
 
-def render_lines(card: Card) -> str:
-    """The `key: value` form of a card; `parse_lines` reads it back."""
-    fields = {"type": card.type, "id": card.id, "title": card.title, "status": card.status}
-    lines = [_render_field(key, value) for key, value in fields.items() if value is not None]
-    if card.tags:
-        lines.append(f"tags: {', '.join(card.tags)}")
-    if card.meta:
-        lines.append(f"meta: {canonical(card.meta)}")
-    if card.text is not None:
-        lines.append(_render_field("text", card.text))
-    return "\n".join(lines)
-
-
 def check_card_type(value: str, field: str = "card.type") -> str:
     kind = value.strip().lower()
     if kind not in CARD_TYPES:
@@ -126,11 +113,6 @@ def check_card_type(value: str, field: str = "card.type") -> str:
             {"supported_types": list(CARD_TYPES)},
         )
     return kind
-
-
-def _render_field(key: str, value: str) -> str:
-    head, *rest = value.split("\n")
-    return "\n".join([f"{key}: {head}" if head else f"{key}:", *(_INDENT + line for line in rest)])
 
 
 def _gather(text: str) -> dict[str, str]:
@@ -270,7 +252,7 @@ def template(kind: str) -> dict[str, Any]:
         "type": kind,
         "title": title,
         "text": text,
-        "status": "open",
+        "status": statuses.OPEN,
         "tags": [],
         "meta": META.get(kind, {}),
     }

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
+from clew.kinds import statuses
 from clew.reasoning.branches import branch_named, checked_out
 from clew.reasoning.cards.card import card_in, change_card, next_card_id, place_params, write_card
 from clew.reasoning.cards.card_changes import applied_json, remark
@@ -98,7 +99,7 @@ def _open_subgoal(ctx: Context, scope: Scope, question: Node, args: ThinkSubgoal
         return None
     for edge in edges_at(ctx, scope.branch, scope.graph, [question.id], "out", [SUBGOAL]):
         card = node(ctx, scope.branch, scope.graph, edge.to_id)
-        if card and card.status == "open" and named.items() <= (card.meta or {}).items():
+        if card and card.status == statuses.OPEN and named.items() <= (card.meta or {}).items():
             return card
     return None
 

@@ -37,6 +37,8 @@ class EngineAction:
     why: str
     calls: tuple[Suggestion, ...]
     ts_ms: int
+    refs: tuple[str, ...] = ()
+    """The cards it is about."""
 
     def rank(self) -> tuple[int, int, str, str]:
         return (PRIORITIES.index(self.priority), -self.ts_ms, self.kind, self.title)
@@ -47,6 +49,7 @@ class EngineAction:
             "priority": self.priority,
             "title": self.title,
             "why": self.why,
+            "refs": list(self.refs),
             "calls": list(self.calls),
         }
 

@@ -43,7 +43,9 @@ def unpublished_decisions(part: CardSlice, calls: CallScope) -> Findings:
         signal = EngineSignal("BM_LANE_DECISION_NOT_PUBLISHED", "warning", message, (card.id,), card.last_ts_ms)
         why = "Drafts are hidden from whoever resumes this work."
         call = calls.publish(card)
-        action = EngineAction("publish_decision", "medium", f"Publish: {label(card)}", why, (call,), card.last_ts_ms)
+        action = EngineAction(
+            "publish_decision", "medium", f"Publish: {label(card)}", why, (call,), card.last_ts_ms, (card.id,)
+        )
         found += Findings((signal,), (action,))
     return found
 
@@ -65,7 +67,9 @@ def untested_hypotheses(part: CardSlice, calls: CallScope) -> Findings:
         signal = EngineSignal("BM4_HYPOTHESIS_NO_TEST", "high", message, (card.id,), card.last_ts_ms)
         why = "What cannot fail cannot be learned from."
         call = calls.test_stub(card)
-        action = EngineAction("add_test_stub", "high", f"Add a test: {label(card)}", why, (call,), card.last_ts_ms)
+        action = EngineAction(
+            "add_test_stub", "high", f"Add a test: {label(card)}", why, (call,), card.last_ts_ms, (card.id,)
+        )
         found += Findings((signal,), (action,))
     tested = [card for card in active if part.supporters_of(card, "test")]
     return found + Findings(tuple(_unproven(card) for card in tested if not _has_evidence(part, card)))
@@ -97,7 +101,8 @@ def contradictions(part: CardSlice, calls: CallScope) -> Findings:
         why = "Both cannot hold; one decisive test tells which."
         title = f"Resolve: {label(card)}"
         found += Findings(
-            (signal,), (EngineAction("resolve_contradiction", "high", title, why, proposed, card.last_ts_ms),)
+            (signal,),
+            (EngineAction("resolve_contradiction", "high", title, why, proposed, card.last_ts_ms, (card.id,)),),
         )
     return found
 
@@ -114,7 +119,8 @@ def low_confidence(part: CardSlice, calls: CallScope) -> Findings:
     call = calls.playbook("experiment", "Leads through one decisive experiment.")
     why = "Others build on a pinned decision."
     return Findings(
-        (signal,), (EngineAction("use_playbook", "medium", "Use playbook experiment", why, (call,), card.last_ts_ms),)
+        (signal,),
+        (EngineAction("use_playbook", "medium", "Use playbook experiment", why, (call,), card.last_ts_ms, (card.id,)),),
     )
 
 
@@ -147,7 +153,8 @@ def unopposed(part: CardSlice, calls: CallScope) -> Findings:
     why = "One serious counter-position guards against seeing only what fits."
     title = f"Add a counter-position: {label(card)}"
     return Findings(
-        (signal,), (EngineAction("add_counter_hypothesis", "medium", title, why, proposed, card.last_ts_ms),)
+        (signal,),
+        (EngineAction("add_counter_hypothesis", "medium", title, why, proposed, card.last_ts_ms, (card.id,)),),
     )
 
 
@@ -188,7 +195,8 @@ def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
             title = f"Recheck what rests on: {label(card)}"
             why = "When a premise changes, what was built on it may fall."
             return Findings(
-                (signal,), (EngineAction("recheck_assumption", "medium", title, why, (call,), card.last_ts_ms),)
+                (signal,),
+                (EngineAction("recheck_assumption", "medium", title, why, (call,), card.last_ts_ms, (card.id,)),),
             )
     return Findings()
 
@@ -206,7 +214,9 @@ def tradeoffs(part: CardSlice, calls: CallScope) -> Findings:
             call = calls.playbook("criteria_matrix", "Weighs the options by criteria.", "low")
             why = f"Two options stand against each other: {label(card)}"
             title = "Use playbook criteria_matrix"
-            return Findings((), (EngineAction("use_playbook", "low", title, why, (call,), card.last_ts_ms),))
+            return Findings(
+                (), (EngineAction("use_playbook", "low", title, why, (call,), card.last_ts_ms, (card.id,)),)
+            )
     return Findings()
 
 
@@ -230,7 +240,7 @@ def tests_to_run(part: CardSlice, calls: CallScope) -> Findings:
 def _run(test: RunnableTest, calls: CallScope, priority: str, why: str) -> EngineAction:
     call = calls.evidence(test.card, test.command, priority)
     title = f"Run: {test.command if len(test.command) <= 64 else test.command[:63] + '…'}"
-    return EngineAction("run_test", priority, title, why, (call,), test.card.last_ts_ms)
+    return EngineAction("run_test", priority, title, why, (call,), test.card.last_ts_ms, (test.card.id,))
 
 
 def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from clew.kinds.catalogue import is_active_card
+from clew.kinds.statuses import OPEN
 from clew.reasoning.cards.forms import is_form
 from clew.reasoning.visibility import is_pinned
 from clew.registry.blank_forms import has_placeholder
 
 SUPPORTS, BLOCKS = "supports", "blocks"
-CLOSED = frozenset({"closed", "done", "resolved", "merged", "retracted", "superseded", "disproved"})
 
 
 class CardLike(Protocol):
@@ -114,11 +115,11 @@ def label(card: CardLike) -> str:
 
 def is_active(card: CardLike) -> bool:
     """Whether a card is not closed; an accepted hypothesis still counts."""
-    return (card.status or "open").lower() not in CLOSED
+    return is_active_card(card.type, card.status)
 
 
 def is_open(card: CardLike) -> bool:
-    return (card.status or "open").lower() == "open"
+    return (card.status or OPEN).lower() == OPEN
 
 
 def pinned(card: CardLike) -> bool:

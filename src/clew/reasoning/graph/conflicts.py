@@ -11,6 +11,7 @@ from pydantic import Field
 from clew.canonical import canonical_or_none, digest
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
+from clew.kinds import statuses
 from clew.reasoning.branches import Branch, branch_by_id, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.diff import KINDS, DiffKind, State
@@ -22,7 +23,7 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.registry.record import Matter, matters
+from clew.registry.record import InboxItem, inbox_items
 from clew.store.database import Row
 from clew.store.events import last_authors
 from clew.store.rows import TableRow, upsert
@@ -94,7 +95,7 @@ def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
             )
         return conflict_json(ctx, {**found, "ours": ours}), False
     # A newer incoming version is a new conflict. At most one is open for a key, so the older one ends here.
-    settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, "superseded")
+    settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, statuses.SUPERSEDED)
     row = {**_row(ctx, clash), "seq": ctx.ws.next_seq()}
     ctx.tx.run(f"INSERT INTO graph_conflict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
     payload = {"kind": row["kind"], "key": row["key"], "from": clash.source.name, "into": clash.into.name}
@@ -159,15 +160,15 @@ def conflict_json(ctx: Context, row: Row) -> dict[str, Any]:
 
 def _present(ctx: Context, row: Row) -> dict[str, Any]:
     """The destination's present state while the conflict is open: use_into would keep this one."""
-    if row["status"] != "open":
+    if row["status"] != statuses.OPEN:
         return {}
     kind, into = KINDS[row["kind"]], branch_by_id(ctx, row["into_branch"])
     state = kind.at(ctx, chain(ctx, into), row["doc"], row["key"])
     return {"ours": None if state is None else kind.show(state)}
 
 
-@matters("conflict")
-def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
+@inbox_items("conflict")
+def open_conflicts(ctx: Context, limit: int) -> list[InboxItem]:
     """Conflicts of merges into any branch."""
     sql = "SELECT * FROM graph_conflict WHERE workspace = ? AND status = 'open' ORDER BY seq LIMIT ?"
     idle = "The destination keeps its own state; the other branch's change is not lost and not merged."
@@ -181,7 +182,7 @@ def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
         facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
         about = (row["key"],) if row["kind"] == "node" else ()
         head = (row["id"], "conflict", title, row["created_at_ms"] or 0, idle)
-        found.append(Matter(*head, by=by.get(row["id"]), about=about, facts=facts))
+        found.append(InboxItem(*head, by=by.get(row["id"]), about=about, facts=facts))
     return found
 
 
@@ -206,7 +207,7 @@ def _row(ctx: Context, clash: KeyClash) -> Row:
         "doc": clash.doc,
         "kind": clash.kind.name,
         "key": clash.key,
-        "status": "open",
+        "status": statuses.OPEN,
         "resolution": None,
         "base": _snapshot(clash.kind, clash.base),
         "theirs": _snapshot(clash.kind, clash.theirs),
@@ -224,7 +225,7 @@ def _snapshot(kind: DiffKind, state: State | None) -> str | None:
 class GraphConflicts(Bounded):
     into: Annotated[Name, Field(description="Branch that was merged into.")]
     doc: Annotated[Name, Field(description="Graph document.")] = GRAPH
-    status: Annotated[Literal["open", "resolved", "all"], Field(description="Which conflicts to list.")] = "open"
+    status: Annotated[Literal["open", "resolved", "all"], Field(description="Which conflicts to list.")] = statuses.OPEN
     cursor: Cursor = None
     limit: Annotated[int, Field(ge=0, le=200, description="Most conflicts to list; 0 counts as 1.")] = 50
 
@@ -237,14 +238,14 @@ class GraphConflicts(Bounded):
 def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
     """List the conflicts of merges into a branch, newest first."""
     into, doc, limit = branch_named(ctx, args.into, "into"), check_name(args.doc, "doc"), max(args.limit, 1)
-    statuses = ("open", "resolved") if args.status == "all" else (args.status, args.status)
+    wanted = (statuses.OPEN, statuses.RESOLVED) if args.status == "all" else (args.status, args.status)
     rows = ctx.tx.all(
         "SELECT id AS conflict_id, kind, key, status, created_at_ms, seq FROM graph_conflict WHERE workspace = ?"
         " AND into_branch = ? AND doc = ? AND status IN (?, ?) AND seq < ? ORDER BY seq DESC LIMIT ?",
         ctx.workspace,
         into.id,
         doc,
-        *statuses,
+        *wanted,
         # Above every seq: the first page is read by the same statement as the others.
         2**62 if args.cursor is None else args.cursor,
         limit + 1,
@@ -298,7 +299,7 @@ class GraphConflictResolve(Input):
 def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str, Any]:
     """Decide a conflict; the same difference is never reported again."""
     row = _conflict_row(ctx, args.conflict_id)
-    if row["status"] != "open":
+    if row["status"] != statuses.OPEN:
         raise ClewError(
             "INVALID_INPUT",
             f"{row['id']} is resolved already ({row['resolution']})",
@@ -313,7 +314,7 @@ def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str
     return {
         "workspace": ctx.workspace,
         "conflict_id": row["id"],
-        "status": "resolved",
+        "status": statuses.RESOLVED,
         "resolution": args.resolution,
         "applied": applied,
     }
@@ -337,7 +338,7 @@ def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, 
         )
     # At most one conflict may be open for a key, so a newer open one is closed first.
     source, into = (branch_by_id(ctx, row[name]) for name in ("from_branch", "into_branch"))
-    settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], "superseded")
+    settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], statuses.SUPERSEDED)
     ctx.tx.run(
         "UPDATE graph_conflict SET status = 'open', resolution = NULL, resolved_at_ms = NULL"
         " WHERE workspace = ? AND id = ?",
@@ -345,7 +346,7 @@ def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, 
         row["id"],
     )
     ctx.emit("reasoning", "graph_conflict_reopened", row["id"], {"key": row["key"]})
-    return {"workspace": ctx.workspace, "conflict_id": row["id"], "status": "open"}
+    return {"workspace": ctx.workspace, "conflict_id": row["id"], "status": statuses.OPEN}
 
 
 def _take_theirs(ctx: Context, row: Row) -> bool:

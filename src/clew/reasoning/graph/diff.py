@@ -77,10 +77,6 @@ def absent(state: State | None) -> State | None:
     return None if state is None or state.deleted else state
 
 
-def tombstone(state: State) -> State:
-    return replace(state, deleted=True)
-
-
 def _field(state: State, field: str) -> Any:
     return canonical_or_none(state.meta) if field == "meta" else getattr(state, field)
 

@@ -154,7 +154,7 @@ def _read(ctx: Context, ways: Sequence[IndexPath], clause: Condition, limit: int
     # Paths with the same SQL differ only in their values, so they are sent together and awaited once.
     for (order, source), same in groupby(asked, key=lambda way: way[:2]):
         sql = f"SELECT node.* {source} ORDER BY {order} DESC LIMIT ?"
-        for rows in ctx.tx.each(sql, [(*params, limit) for _, _, params in same]):
+        for rows in ctx.tx.batch(sql, [(*params, limit) for _, _, params in same]):
             found += rows
     return found
 
@@ -228,21 +228,19 @@ def edges_at(
     ids: Sequence[str],
     direction: Direction = "both",
     rels: Sequence[str] | None = None,
-    include_deleted: bool = False,
-    as_of: int | None = None,
     limit: int = MOST,
 ) -> list[Edge]:
     """The newest edges that end at (`in`), start from (`out`) or touch (`both`) any of `ids`."""
     if not ids:
         return []
-    links = chain(ctx, branch, as_of)
+    links = chain(ctx, branch)
     columns = {"in": ("to_id",), "out": ("from_id",), "both": ("from_id", "to_id")}[direction]
     found: dict[tuple[str, str, str], Edge] = {}
     wanted = Condition()
     if rels is not None:
         wanted.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
     for column in columns:
-        for item in _edges(ctx, links, doc, Lead(column, tuple(ids)), wanted, include_deleted, limit):
+        for item in _edges(ctx, links, doc, Lead(column, tuple(ids)), wanted, False, limit):
             # An edge between two of the ids is found at both ends.
             found[item.key] = item
     return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]

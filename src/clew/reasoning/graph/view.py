@@ -15,7 +15,7 @@ from typing import Any
 
 from clew.reasoning.branches import END, BranchPart
 from clew.registry.context import Context
-from clew.store.database import Companion, Database, Row, placeholders
+from clew.store.database import Database, DatabaseResource, Row, placeholders
 
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")
@@ -189,7 +189,7 @@ FEW = 20
 MOST_SAMPLES = 10_000
 
 
-class Samples(Companion):
+class Samples(DatabaseResource):
     """A cache of counts: how many rows a condition matched, and at which seq that was counted."""
 
     def __init__(self, database: Database) -> None:
@@ -318,7 +318,7 @@ def _sample(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
     Views ask for the same filters again and again. The number only helps to choose between paths to the same rows, so
     it may be outdated by SAMPLE writes.
     """
-    known = ctx.database.companions.of(Samples).counts
+    known = ctx.database.resources.of(Samples).counts
     key = (ctx.workspace, way.lead, link.branch, doc, way.condition, way.params)
     found, at = known.get(key, (0, -1))
     # After a restore the seq may be lower than when it was counted; then the count is invalid.

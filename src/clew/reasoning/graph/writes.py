@@ -22,9 +22,9 @@ from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Names, StrictModel, Text, Title, operation
-from clew.store.database import placeholders
+from clew.store.database import Transaction, placeholders, transferred
 from clew.store.rows import columns, encoded
-from clew.store.workspaces import declare_events
+from clew.store.workspaces import declare_events, find_workspace, workspace_names
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
 EDGE_UPSERT, EDGE_DELETE = "graph_edge_upsert", "graph_edge_delete"
@@ -189,7 +189,7 @@ def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
         seq=state.last_seq,
         ts_ms=state.last_ts_ms,
         title=state.title,
-        body=state.text,
+        body=_said(state),
         kind=state.type,
         tags=state.tags,
         status=state.status,
@@ -197,6 +197,16 @@ def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
         doc=doc,
     )
     index_item(ctx.tx, ctx.workspace, item)
+
+
+def _said(state: Node) -> str | None:
+    """The text of a card with the files that it is about, by which it is found."""
+    about = (state.meta or {}).get("about")
+    named = [str(item) for item in about if isinstance(item, str)] if isinstance(about, list) else []
+    missing = [name for name in named if name not in (state.text or state.title or "")]
+    if not missing:
+        return state.text
+    return "\n".join([*filter(None, [state.text]), f"About: {', '.join(missing)}"])
 
 
 def _unindex(ctx: Context, id: str) -> None:
@@ -333,3 +343,13 @@ def _refuse_reserved(id: str, field: str) -> None:
             f"the prefixes {' and '.join(RESERVED)} stand for tasks and steps, which write their own nodes",
             "Choose another id; edges may start or end at these nodes.",
         )
+
+
+@transferred("node_substrings")
+def rebuild_substrings(tx: Transaction) -> None:
+    """The index of substrings has another form on each engine, so a copied store gets a new one."""
+    for workspace in workspace_names(tx):
+        found = find_workspace(tx, workspace)
+        assert found is not None
+        for row in tx.all("SELECT seq, folded FROM node WHERE workspace = ? ORDER BY seq", workspace):
+            index_substrings(tx, found["number"], row["seq"], row["folded"])

@@ -332,12 +332,13 @@ class SessionInfo:
         places = (self.cwd,) if self.cwd else self.hints
         return any(place == project or place.startswith(f"{project}/") for place in places)
 
-    def project(self) -> dict[str, str]:
+    def project(self) -> dict[str, Any]:
+        """Where the session worked; `confidence` is of 100, by BranchMind's figures."""
         place = self.cwd or next(iter(self.hints), None)
         if place is None:
-            return {"id": "unknown", "name": "unknown", "confidence": "low"}
+            return {"id": "unknown", "name": "unknown", "confidence": 0}
         name = PurePosixPath(place.replace("\\", "/")).name or place
-        return {"id": place, "name": name, "confidence": "high" if self.cwd else "medium"}
+        return {"id": place, "name": name, "confidence": 95 if self.cwd else 60}
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "ts": self.ts}

@@ -2,35 +2,72 @@
 
 A file is written in the subset both engines speak. Lines after `-- sqlite:` or `-- postgres:` up to `-- both:` are
 for that engine only. Once released, a file never changes: a new number mends it.
+
+A file that only adds what older programs can do without says so: `-- oldest writer: 29`. Programs that know the schema
+up to 29 then go on writing into a database of the new one, so that servers are replaced one after the other.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
 from clew.errors import ClewError
 
+OLDEST_WRITER = "oldest_writer"
+"""The key of `meta` under which stands `SCHEMA:N`: into a database of this schema, programs from N on may write."""
+_OLDEST = re.compile(r"^-- oldest writer: (\d+)$", re.MULTILINE)
 _FILE = re.compile(r"(\d{4})_[a-z_]+\.sql")
 
 
 @cache
 def migrations() -> dict[int, str]:
     """Number -> SQL text, in order."""
-    found = {}
-    for resource in files(__package__).iterdir():
-        match = _FILE.fullmatch(resource.name)
-        if match:
-            found[int(match.group(1))] = resource.read_text(encoding="utf-8")
-    return dict(sorted(found.items()))
+    folder, names = files(__package__), numbered(resource.name for resource in files(__package__).iterdir())
+    return {number: (folder / name).read_text(encoding="utf-8") for number, name in names.items()}
+
+
+def numbered(names: Iterable[str]) -> dict[int, str]:
+    """Number -> file name, in order. Of two files with one number only one would be run, so both are refused."""
+    found: dict[int, str] = {}
+    for name in sorted(names):
+        match = _FILE.fullmatch(name)
+        if match is None:
+            continue
+        number = int(match.group(1))
+        if number in found:
+            raise ClewError(
+                "STORE_ERROR",
+                f"two migrations have the number {number}: {found[number]} and {name}",
+                "Install Clew again; in a source tree give the newer one the next free number. Nothing was changed.",
+            )
+        found[number] = name
+    return found
 
 
 @cache
 def latest() -> int:
     """The schema version this program writes; listing file names is enough to know it."""
-    numbers = [_FILE.fullmatch(resource.name) for resource in files(__package__).iterdir()]
-    return max(int(match.group(1)) for match in numbers if match)
+    return max(numbered(resource.name for resource in files(__package__).iterdir()))
+
+
+def writers_note() -> str:
+    """What a program that migrates leaves in the database for older ones."""
+    return f"{latest()}:{max(declared_writer(number) for number in migrations())}"
+
+
+def declared_writer(number: int) -> int:
+    """The oldest schema whose programs may write after this migration: its own, unless it says otherwise."""
+    found = _OLDEST.search(migrations()[number])
+    return int(found[1]) if found else number
+
+
+def may_write(version: int, note: str | None) -> bool:
+    """Whether this program may write into a database of this schema, which has left this note."""
+    schema, _, oldest = (note or "").partition(":")
+    return version <= latest() or (schema == str(version) and oldest.isdigit() and int(oldest) <= latest())
 
 
 def pending(version: int) -> list[int]:
@@ -54,6 +91,14 @@ def statements(number: int, engine: str) -> list[str]:
         text = re.sub(r"\bBLOB\b", "BYTEA", text)
     # Cut at a semicolon that ends a line, which no migration has inside of a statement.
     return [part.strip() for part in text.split(";\n") if part.strip()]
+
+
+def too_old(where: str, version: int) -> ClewError:
+    return ClewError(
+        "STORE_TOO_OLD",
+        f"{where} has schema {version}, this Clew needs {latest()}, and auto_migrate is off",
+        "Run `clew migrate --apply` as the owner of the tables, then start again. Nothing was changed.",
+    )
 
 
 def too_new(where: str, version: int) -> ClewError:

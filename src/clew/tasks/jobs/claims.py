@@ -14,6 +14,7 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
+from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
 from clew.store.database import placeholders
@@ -243,8 +244,8 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> Json:
     summary = cut(ctx, args.summary or "", MAX_SUMMARY, "summary") or None
     refs = clean_refs(args.refs)
     # Models often name their evidence only in the summary; for DONE it is taken from there.
-    found = with_salvage(args.summary or "", refs, job.id) if status == "DONE" else _with_own(refs, job.id)
-    if args.require_proof and status == "DONE" and not proofs(found):
+    found = with_salvage(args.summary or "", refs, job.id) if status == statuses.WORK_DONE else _with_own(refs, job.id)
+    if args.require_proof and status == statuses.WORK_DONE and not proofs(found):
         raise _no_proof(job)
     merge_meta(ctx, job, args.meta)
     message = shorten(summary or status, MAX_MESSAGE)

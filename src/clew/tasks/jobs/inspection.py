@@ -13,7 +13,7 @@ from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
-from clew.registry.operation import MAX_NUMBER, Bounded, Name, Whole, operation
+from clew.registry.operation import MAX_NUMBER, Bounded, Name, View, Whole, operation
 from clew.store.rows import load
 from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
 from clew.tasks.jobs.queue import TaskLink
@@ -87,7 +87,7 @@ class JobsList(JobFilter):
     pass
 
 
-@operation("tasks_jobs_list", lines=list_lines, budget=LIST_BUDGET, example={"status": "QUEUED"})
+@operation("tasks_jobs_list", budget=LIST_BUDGET, example={"status": "QUEUED"}, view=View(lines=list_lines))
 def tasks_jobs_list(ctx: Context, args: JobsList) -> Json:
     """List jobs, those changed last first."""
     filters, where, params = conditions(ctx, args)
@@ -162,7 +162,7 @@ class JobsOpen(Bounded):
     fmt: Format = None
 
 
-@operation("tasks_jobs_open", lines=open_lines, budget=OPEN_BUDGET, example={"job": "JOB-001"})
+@operation("tasks_jobs_open", budget=OPEN_BUDGET, example={"job": "JOB-001"}, view=View(lines=open_lines))
 def tasks_jobs_open(ctx: Context, args: JobsOpen) -> Json:
     """Show a job: its state and newest events; prompt and meta on request."""
     job = job_by_id(ctx, args.job)
@@ -222,7 +222,9 @@ class JobsTail(Bounded):
     fmt: Format = None
 
 
-@operation("tasks_jobs_tail", lines=tail_lines, budget=TAIL_BUDGET, example={"job": "JOB-001", "after_seq": 0})
+@operation(
+    "tasks_jobs_tail", budget=TAIL_BUDGET, example={"job": "JOB-001", "after_seq": 0}, view=View(lines=tail_lines)
+)
 def tasks_jobs_tail(ctx: Context, args: JobsTail) -> Json:
     """Follow a job's events from a place on, oldest first."""
     job = job_by_id(ctx, args.job)

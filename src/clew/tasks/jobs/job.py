@@ -12,13 +12,14 @@ from clew.canonical import Json, canonical
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
 from clew.index.items import Item, index_item
+from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
 from clew.store.rows import TableRow, load
 from clew.store.workspaces import declare_events
 
-QUEUED, RUNNING = "QUEUED", "RUNNING"
-TERMINAL = ("DONE", "FAILED", "CANCELED")
+QUEUED, RUNNING = statuses.JOB_QUEUED, statuses.JOB_RUNNING
+TERMINAL = (statuses.WORK_DONE, statuses.JOB_FAILED, statuses.WORK_CANCELED)
 STATUSES = (QUEUED, RUNNING, *TERMINAL)
 PRIORITIES = ("HIGH", "MEDIUM", "LOW")  # in the order in which runners take them
 
@@ -182,11 +183,11 @@ def index_job(ctx: Context, job: Job, prompt: str) -> None:
     index_item(ctx.tx, ctx.workspace, item)
 
 
-def check_runner(value: str, field: str = "runner_id", limit: int = MAX_RUNNER) -> str:
+def check_runner(value: str, limit: int = MAX_RUNNER) -> str:
     trimmed = value.strip()
     if not trimmed or CONTROL.search(trimmed) or len(trimmed.encode()) > limit:
         raise invalid(
-            field,
+            "runner_id",
             f"must be one line of 1 to {limit} bytes",
             "Use a name such as host:1234.",
             kind="length",
@@ -202,20 +203,23 @@ def check_kind(value: str, field: str = "kind", limit: int = MAX_KIND) -> str:
     return trimmed
 
 
-def check_priority(value: str, field: str = "priority") -> str:
+def check_priority(value: str) -> str:
     name = {"NORMAL": "MEDIUM"}.get(value.strip().upper(), value.strip().upper())
     if name not in PRIORITIES:
         raise invalid(
-            field, f"{shorten(value, 40)!r} is no priority", "Use LOW, MEDIUM or HIGH.", expected="LOW, MEDIUM, HIGH"
+            "priority",
+            f"{shorten(value, 40)!r} is no priority",
+            "Use LOW, MEDIUM or HIGH.",
+            expected="LOW, MEDIUM, HIGH",
         )
     return name
 
 
-def check_status(value: str, allowed: tuple[str, ...] = STATUSES, field: str = "status") -> str:
+def check_status(value: str, allowed: tuple[str, ...] = STATUSES) -> str:
     name = value.strip().upper()
     if name not in allowed:
         known = ", ".join(allowed)
-        raise invalid(field, f"{shorten(value, 40)!r} is none of {known}", f"Use one of {known}.", expected=known)
+        raise invalid("status", f"{shorten(value, 40)!r} is none of {known}", f"Use one of {known}.", expected=known)
     return name
 
 

@@ -14,7 +14,7 @@ from clew.errors import invalid, shorten
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
-from clew.registry.operation import MAX_NUMBER, Name, operation
+from clew.registry.operation import MAX_NUMBER, Name, View, operation
 from clew.store.database import placeholders
 from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
@@ -246,13 +246,11 @@ RADAR_BUDGET = Budget(
 
 @operation(
     "tasks_jobs_radar",
-    tier="daily",
     mode="own",
     writes=True,
-    lines=radar_lines,
-    portal=("core", "daily"),
     budget=RADAR_BUDGET,
     example={},
+    view=View(lines=radar_lines, in_lines=("core", "daily")),
 )
 def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> Json:
     """Show jobs that wait or run, those that need an answer first, and which runners are alive.
@@ -270,7 +268,7 @@ def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> Json:
         job, event = post_message(
             bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs
         )
-        return {"reply": {"job_id": job.id, "ref": event["ref"], "seq": event["seq"]}, **_radar(bound, args)}
+        return {"reply": {"event": event, "job": job_json(job)}, **_radar(bound, args)}
 
 
 def _radar(ctx: Context, args: JobsRadar) -> Json:

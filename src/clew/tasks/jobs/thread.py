@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import orjson
 
 from clew.canonical import Json, canonical, canonical_or_none
+from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
-from clew.registry.operation import operation
+from clew.registry.operation import View, operation
 from clew.store.database import Row, placeholders
 from clew.store.rows import update
 from clew.tasks.commands import is_command
@@ -158,6 +159,7 @@ def event_json(row: Row, with_meta: bool = True) -> Json:
         "seq": row["seq"],
         "job_id": row["job"],
         "ref": f"{row['job']}@{row['seq']}",
+        "ts": rfc3339(row["ts_ms"]),
         "ts_ms": row["ts_ms"],
         "kind": row["kind"],
         "message": row["message"],
@@ -246,8 +248,8 @@ def message_lines(result: Json, default_workspace: str) -> list[str]:
 @operation(
     "tasks_jobs_message",
     writes=True,
-    lines=message_lines,
     example={"job": "JOB-001", "message": "Use the smaller data set."},
+    view=View(lines=message_lines),
 )
 def tasks_jobs_message(ctx: Context, args: JobsMessage) -> Json:
     """Write to a job that waits or runs: an answer, a correction, a ref it should see."""

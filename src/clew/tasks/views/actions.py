@@ -8,6 +8,7 @@ from typing import Any
 
 from clew.canonical import Json
 from clew.errors import Suggestion, shorten, suggest
+from clew.kinds import statuses
 from clew.reasoning.anchors.registry import slug_title
 from clew.reasoning.cards.forms import DOUBT_PROPOSAL
 from clew.reasoning.graph import Node
@@ -97,7 +98,7 @@ def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node
     """The actions for a view. `relevant` views also propose thinking before a step is closed."""
     work, asker = subject.work, asker_of(ctx)
     progress = progress_for(ctx, subject, asker)
-    alive = work.is_task and work.status not in ("DONE", "CANCELED")
+    alive = work.is_task and work.is_open
     placed = _map_action(asker, subject, where) if alive else None
     closes = progress is not None and progress.kind in ("gate", "reason")
     prep = _prep(asker, subject, where, cards) if relevant and alive and closes else None
@@ -128,13 +129,18 @@ def _target(asker: Asker, work: Work, name: str = "task") -> dict[str, str]:
     return {} if asker.focus == work.id else {name: work.id}
 
 
+def _is_due(ctx: Context, work: Work) -> bool:
+    """Whether the time until which a task was parked has come."""
+    return work.parked_until_ts_ms is not None and work.parked_until_ts_ms <= ctx.now_ms
+
+
 def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
     work = subject.work
-    if work.status in ("DONE", "CANCELED"):
+    if not work.is_open:
         return None
     # A parked task whose time has come is worked on like any other.
-    if work.status == "PARKED" and (work.parked_until_ts_ms is None or work.parked_until_ts_ms > ctx.now_ms):
-        args = {**_target(asker, work), "status": "ACTIVE"}
+    if work.status == statuses.WORK_PARKED and not _is_due(ctx, work):
+        args = {**_target(asker, work), "status": statuses.WORK_ACTIVE}
         return Action("wake", "tasks_complete", args, "take the parked task up again")
     again = _reopen(ctx, subject) if work.reasoning_mode == "strict" else None
     if again is not None:
@@ -200,7 +206,7 @@ def _with_proof(action: Action, gate: Gate) -> Action:
 
 
 def _plan_progress(ctx: Context, plan: Work) -> Action | None:
-    if plan.status in ("DONE", "CANCELED"):
+    if not plan.is_open:
         return None
     if plan.checklist_current < len(plan.checklist):
         return Action("checklist", "tasks_plan", {"advance": True, "plan": plan.id}, "tick off the current line")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from clew.canonical import Json
 from clew.ids import ANCHOR
+from clew.kinds import statuses
 from clew.reasoning.cards.card_selection import Lens, card_stats, edges_of, select
 from clew.reasoning.cards.queries import cards_json
 from clew.reasoning.documents import Range, entries_json, tail, view
@@ -171,7 +172,7 @@ class Material:
 
 
 def _matters(card: Node, referenced: set[str]) -> bool:
-    return card.status == "open" or is_pinned(card.tags) or card.id in referenced
+    return card.status == statuses.OPEN or is_pinned(card.tags) or card.id in referenced
 
 
 def primary_ref(subject: Subject, cards: Sequence[Node]) -> str:
@@ -250,7 +251,7 @@ def _newest_cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int
         scope.graph,
         types=CARD_TYPES,
         # Relevance-first views page through open cards; the others through all.
-        status=None if view in ("full", "explore") else "open",
+        status=None if view in ("full", "explore") else statuses.OPEN,
         tags_all=Lens(lens.drafts).tags(),
         cursor=cursor,
         limit=limit,

@@ -13,7 +13,7 @@ from clew.canonical import Json
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.branches import END, checked_out
-from clew.reasoning.cards.card_selection import relevant_cards
+from clew.reasoning.cards.card_selection import Lens, select
 from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
 from clew.registry.budget import Budget, Clip, Drop, Trim
@@ -26,8 +26,8 @@ from clew.tasks.plans import find_work, tasks_of
 from clew.tasks.steps import step_tag
 from clew.tasks.views.actions import ANYONE, Action, progress_for
 from clew.tasks.views.material import primary_ref, spot_of
-from clew.tasks.views.outlook import Horizon, Subject, horizon_of, subject_of
-from clew.tasks.views.standing import Standing
+from clew.tasks.views.outlook import HORIZON, Horizon, Subject, horizon_of, subject_of
+from clew.tasks.views.status_view import StatusView
 
 DOC = "mindpack"
 VERSION = 1
@@ -79,7 +79,7 @@ MINDPACK_BUDGET = Budget(
 )
 
 
-@operation("tasks_mindpack", writes=True, mode="own", idempotent=True, intent="mindpack", budget=MINDPACK_BUDGET)
+@operation("tasks_mindpack", writes=True, mode="own", idempotent=True, budget=MINDPACK_BUDGET)
 def tasks_mindpack(ctx: Context, args: Mindpack) -> Json:
     """Show the workspace's mindpack, the short page to resume from, and renew it when something changed."""
     with ctx.reading() as reading:
@@ -102,18 +102,18 @@ def present_meta(ctx: Context) -> Meta:
     return _meta(ctx, subject_of(ctx, focused), None)
 
 
-def meta_of(ctx: Context, standing: Standing) -> Meta:
+def meta_of(ctx: Context, view: StatusView) -> Meta:
     """The content of a mindpack for a standing that was just built; its cards are reused if they are the usual ones."""
-    wish, cards = standing.wish, standing.material.cards
+    wish, cards = view.wish, view.material.cards
     # Other views select other cards: their mindpacks of the same state would differ and replace each other for ever.
     usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None
-    return _meta(ctx, standing.subject, cards.nodes if usual else None)
+    return _meta(ctx, view.subject, cards.nodes if usual else None)
 
 
 def _meta(ctx: Context, subject: Subject, cards: Sequence[Node] | None) -> Meta:
     """The content of a mindpack. It does not depend on the caller, so that two sessions do not replace each other's."""
     if cards is None:
-        cards = relevant_cards(ctx, subject.scope, "smart", CARDS, subject.step_focus)
+        cards = select(ctx, subject.scope, "smart", CARDS, Lens(step=subject.step_focus, only_step=False)).listed()
     work, step = subject.work, subject.first_open
     plan = work.parent if work.is_task else work.id
     progress = progress_for(ctx, subject, ANYONE)
@@ -131,8 +131,7 @@ def _meta(ctx: Context, subject: Subject, cards: Sequence[Node] | None) -> Meta:
 
 
 def _horizon(found: Horizon) -> Meta:
-    other = found.total - found.active - found.backlog - found.done
-    return {"active": found.active, "backlog": found.backlog, "done": found.done, "other": other}
+    return {name: getattr(found, name) for name in HORIZON}
 
 
 def _kpi(ctx: Context, plan: str) -> Meta:
@@ -216,21 +215,17 @@ def _answer(
     ctx: Context, stored: StoredMindpack | None, meta: Meta, updated: bool, before: StoredMindpack | None = None
 ) -> Json:
     """The stored version if it is up to date, else what a new one would be."""
-    current = stored is not None and not differs(stored, meta)
     earlier = before if updated else stored
     changed = changes(earlier.meta if earlier else None, meta)
-    content = stored.content if current and stored else page(meta, changed)
+    if stored is not None and not differs(stored, meta):
+        shown: Json = {"ref": stored.ref, "seq": stored.seq, "ts_ms": stored.ts_ms, "summary": stored.content}
+        shown["meta"] = stored.meta
+    else:
+        shown = {"ref": None, "seq": None, "ts_ms": None, "summary": page(meta, changed), "meta": meta}
     return {
         "workspace": ctx.workspace,
-        "ref": stored.ref if current and stored else None,
-        "mindpack": {
-            "ref": stored.ref if current and stored else None,
-            "doc": DOC,
-            "seq": stored.seq if current and stored else None,
-            "ts_ms": stored.ts_ms if current and stored else None,
-            "summary": content,
-            "meta": stored.meta if current and stored else meta,
-        },
+        "ref": shown["ref"],
+        "mindpack": {"ref": shown["ref"], "doc": DOC, **shown},
         "latest_ref": stored.ref if stored else None,
         "updated": updated,
         "changed": changed,

@@ -10,7 +10,7 @@ from typing import Any
 from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.reasoning.branches import branch_by_id, chain
+from clew.reasoning.branches import branch_by_id, chain, checked_out
 from clew.reasoning.cards.card_selection import Lens, newest
 from clew.reasoning.documents import Range, newest_entries
 from clew.reasoning.engine.slice import label
@@ -137,9 +137,13 @@ def _of_evidence(item: Evidence) -> Signal:
 
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
-    """The nodes and edges of a plan's or task's graph that its base branch does not have, newest first."""
+    """The nodes and edges of a plan's or task's graph that another branch does not have, newest first.
+
+    Compared is its base branch, or, where it has none, the branch that is checked out, as in BranchMind.
+    """
 
     base: str | None
+    base_source: str
     branch: str
     doc: str
     changes: list[Json]
@@ -149,14 +153,23 @@ class GraphChanges:
 
     def summary(self) -> Json:
         kinds = [change["kind"] for change in self.changes]
-        return {"nodes": kinds.count("node"), "edges": kinds.count("edge"), "has_more": self.has_more}
+        return {
+            "nodes_changed": kinds.count("node"),
+            "edges_changed": kinds.count("edge"),
+            "total": len(kinds),
+            "partial": self.has_more,
+        }
 
     def to_json(self) -> Json:
+        place = {"branch": self.branch, "doc": self.doc}
+        if self.base is None:
+            return {"available": False, "reason": "no_base", **place}
         after = self.changes[-1]["seq"] if self.has_more else None
         return {
-            "from": self.base,
-            "to": self.branch,
-            "doc": self.doc,
+            "available": True,
+            **place,
+            "base": self.base,
+            "base_source": self.base_source,
             "summary": self.summary(),
             "changes": self.changes,
             "pagination": page_json(self.cursor, self.limit, len(self.changes), after),
@@ -164,14 +177,17 @@ class GraphChanges:
 
 
 def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) -> GraphChanges:
-    """The differences to the base branch. For a branch without a base, that is everything on it."""
-    base = branch_by_id(ctx, scope.branch.base_id) if scope.branch.base_id is not None else None
+    """The differences to the base branch, or to the branch that is checked out."""
+    own, has_base = scope.branch, scope.branch.base_id is not None
+    base = branch_by_id(ctx, own.base_id) if own.base_id is not None else checked_out(ctx)
     limit = max(limit, 1)
-    found = differences(ctx, scope.graph, chain(ctx, scope.branch), chain(ctx, base) if base else [], cursor)
+    if base.id == own.id:
+        return GraphChanges(None, "", own.name, scope.graph, [], cursor, limit, False)
+    found = differences(ctx, scope.graph, chain(ctx, own), chain(ctx, base), cursor)
     rows = list(islice(found, limit + 1))
     changes = [change_json(kind, state) for kind, state in rows[:limit]]
-    name = base.name if base else None
-    return GraphChanges(name, scope.branch.name, scope.graph, changes, cursor, limit, len(rows) > limit)
+    source = "branch_base" if has_base else "checkout"
+    return GraphChanges(base.name, source, own.name, scope.graph, changes, cursor, limit, len(rows) > limit)
 
 
 TOOL = "tasks_snapshot"

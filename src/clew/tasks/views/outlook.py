@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.errors import shorten
+from clew.kinds import statuses
 from clew.reasoning.branches import chain
 from clew.reasoning.premises import any_fallen
 from clew.reasoning.scope import Scope, StepFocus, scope_of
@@ -25,7 +26,6 @@ MOST_NEXT = 3
 MOST_RUNS = 6
 """Paths of steps, or stretches of them, that one line names."""
 LINE = 200
-OVER = ("DONE", "CANCELED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,13 @@ class Horizon:
         return self.active > ACTIVE_LIMIT
 
     def to_json(self) -> dict[str, Any]:
-        counts: dict[str, Any] = {name: getattr(self, name) for name in _HORIZON}
+        counts: dict[str, Any] = {name: getattr(self, name) for name in HORIZON}
         limits = {"active_limit": ACTIVE_LIMIT, "over_active_limit": self.over_limit}
         wake = {"next_wake": self.next_wake} if self.next_wake else {}
         return {**counts, **limits, **wake}
 
 
-_HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
+HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
 # One pass over the plan's tasks. A parked task whose time has come counts as backlog, as in the contract.
 _COUNTS = """
 SELECT count(*) AS total,
@@ -117,7 +117,7 @@ def horizon_of(ctx: Context, plan: str) -> Horizon:
     row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
     # Mostly no task is parked, which the count tells without a second query.
     wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
-    counts = {name: int(row.get(name) or 0) for name in _HORIZON}
+    counts = {name: int(row.get(name) or 0) for name in HORIZON}
     return Horizon(**counts, next_wake=wake)
 
 
@@ -173,7 +173,7 @@ def _now(subject: Subject) -> str:
     step = subject.first_open
     if step is not None:
         return _line(f"{step.path} {step.title}")
-    if subject.work.status in OVER:
+    if not subject.work.is_open:
         return f"{subject.work.id} is {subject.work.status}"
     return "every step is done" if subject.steps else "no steps yet"
 
@@ -192,7 +192,7 @@ def _verify(subject: Subject) -> list[str]:
 
 def _next(subject: Subject) -> list[str]:
     """What to do next, in order."""
-    if subject.work.status in OVER:
+    if not subject.work.is_open:
         return []
     left = subject.open_steps
     if not left:
@@ -237,28 +237,30 @@ def _grades(subject: Subject) -> str:
     return "; ".join(proven + listed)
 
 
+_SEEN_RUN = {PROVEN: SEEN, STALE: SEEN}
+
+
 def progress(steps: Sequence[Step], proofs: Mapping[str, Proof]) -> str:
     """How many steps are done and on what, such as `8 of 10 done: 1 seen, 7 claimed, 5 stale (files changed since:
     s:0-s:3, s:6)`. No command is repeated: a step of that path says what was run."""
-    done = [(step, proofs.get(step.id)) for step in steps if step.completed]
+    done = [step for step in steps if step.completed]
+    proven = [(step.path, proofs[step.id]) for step in done if step.id in proofs]
     grades: dict[str, list[str]] = {}
-    for step, proof in done:
-        if proof is not None:
-            grades.setdefault(SEEN if proof.state in (PROVEN, STALE) else proof.state, []).append(step.path)
-    told = [f"{len(grades[state])} {state}" for state in (SEEN, CLAIMED) if state in grades]
-    told += [f"{len(grades[state])} {state} ({paths_told(grades[state])})" for state in _NAMED if state in grades]
-    canceled = [step.path for step in steps if step.canceled]
-    told += [f"{len(canceled)} canceled ({paths_told(canceled)})"] if canceled else []
-    stale = [step.path for step, proof in done if proof is not None and proof.changed]
-    told += [f"{len(stale)} stale (files changed since: {paths_told(stale)})"] if stale else []
+    for path, proof in proven:
+        grades.setdefault(_SEEN_RUN.get(proof.state, proof.state), []).append(path)
+    groups = [(f"{state} (", grades.get(state, [])) for state in _NAMED]
+    groups.append(("canceled (", [step.path for step in steps if step.canceled]))
+    groups.append(("stale (files changed since: ", [path for path, proof in proven if proof.changed]))
+    told = [f"{len(grades[SEEN])} {SEEN}"] if SEEN in grades else []
+    told += [f"{len(paths)} {name}{path_ranges(paths)})" for name, paths in groups if paths]
     return f"{len(done)} of {len(steps)} done" + (f": {', '.join(told)}" if told else "")
 
 
-_NAMED = (UNPROVEN, FAILED, OVERRIDDEN)
+_NAMED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
 """Somebody has to look at these, so the line says which steps they are."""
 
 
-def paths_told(paths: Sequence[str]) -> str:
+def path_ranges(paths: Sequence[str]) -> str:
     """Paths of steps with neighbours drawn together: `s:0-s:3, s:6`."""
     runs: list[list[str]] = []
     for path in paths:
@@ -367,8 +369,9 @@ def _task_risks(subject: Subject, outlook: Outlook) -> list[str]:
 def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
     tasks = tasks_of(ctx, plan.id)
     current = min(plan.checklist_current, len(plan.checklist))
-    done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in tasks if task.status == "DONE")]
-    left = [task for task in tasks if task.status not in OVER]
+    finished = [task for task in tasks if task.status == statuses.WORK_DONE]
+    done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in finished)]
+    left = [task for task in tasks if task.is_open]
     # What is being worked on comes first.
     order = {"ACTIVE": 0, "TODO": 1, "PARKED": 2}
     left.sort(key=lambda task: (order[task.status], task.number))

@@ -5,17 +5,18 @@ Each builds a standing, names the sections to render, and leaves the cutting to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clew.canonical import Json
-from clew.errors import suggest
+from clew.errors import invalid, suggest
 from clew.registry.budget import size
 from clew.registry.context import Context
 from clew.registry.envelope import is_cut
-from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
+from clew.registry.operation import Bounded, ContextBounded, Input, Name, View, Whole, operation
 from clew.registry.suggestions import PartBudget, bounded_part, with_room
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import Work, tasks_of
@@ -35,18 +36,18 @@ from clew.tasks.views.cuts import (
 from clew.tasks.views.material import FULL, Cursors, ViewName, limits_for
 from clew.tasks.views.news import Since, baseline, move_baseline, since_of
 from clew.tasks.views.sections import render
-from clew.tasks.views.standing import (
+from clew.tasks.views.state_line import news_named, resume_lines
+from clew.tasks.views.status_view import (
     DIFF_LIMIT,
     EVERYTHING,
     Extra,
     Restored,
-    Standing,
+    StatusView,
     Wish,
     everything,
     requested,
-    standing_of,
+    status_view_of,
 )
-from clew.tasks.views.state_line import news_named, resume_lines
 
 MOST = 50
 MOST_NEWS = 50
@@ -67,11 +68,11 @@ class Radar(OfWork, Bounded):
     read_only: NeverWrites = False
 
 
-@operation("tasks_radar", intent="radar", budget=RADAR_BUDGET)
+@operation("tasks_radar", budget=RADAR_BUDGET)
 def tasks_radar(ctx: Context, args: Radar) -> Json:
     """Show now, why, verify, next and blockers of a plan or task on one screen."""
-    standing = standing_of(ctx, target_work(ctx, args), Wish(requested=requested(args)))
-    return render(standing, sections.RADAR)
+    status_view = status_view_of(ctx, target_work(ctx, args), Wish(requested=requested(args)))
+    return render(status_view, sections.RADAR)
 
 
 class TasksHandoff(OfWork, Bounded):
@@ -79,14 +80,14 @@ class TasksHandoff(OfWork, Bounded):
     read_only: NeverWrites = False
 
 
-@operation("tasks_handoff", intent="handoff", budget=HANDOFF_BUDGET)
+@operation("tasks_handoff", budget=HANDOFF_BUDGET)
 def tasks_handoff(ctx: Context, args: TasksHandoff) -> Json:
     """Report for whoever takes over: done, remaining, risks, and the radar."""
     return handoff_json(ctx, target_work(ctx, args), args.limit)
 
 
 def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> Json:
-    return render(standing_of(ctx, work, Wish(Extra.HANDOFF)), sections.handoff_sections(limit))
+    return render(status_view_of(ctx, work, Wish(Extra.HANDOFF)), sections.handoff_sections(limit))
 
 
 class TasksContextPack(OfWork, Bounded):
@@ -94,11 +95,11 @@ class TasksContextPack(OfWork, Bounded):
     read_only: NeverWrites = False
 
 
-@operation("tasks_context_pack", intent="context_pack", budget=CONTEXT_PACK_BUDGET)
+@operation("tasks_context_pack", budget=CONTEXT_PACK_BUDGET)
 def tasks_context_pack(ctx: Context, args: TasksContextPack) -> Json:
     """Give the radar of a plan or task and its last events."""
     wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.delta_limit))
-    return render(standing_of(ctx, target_work(ctx, args), wish), sections.CONTEXT_PACK)
+    return render(status_view_of(ctx, target_work(ctx, args), wish), sections.CONTEXT_PACK)
 
 
 class TasksResume(OfWork, Bounded):
@@ -106,7 +107,7 @@ class TasksResume(OfWork, Bounded):
     read_only: KeepsFocus = False
 
 
-@operation("tasks_resume", writes=True, mode="own", idempotent=True, intent="resume", budget=RESUME_BUDGET)
+@operation("tasks_resume", writes=True, mode="own", idempotent=True, budget=RESUME_BUDGET)
 def tasks_resume(ctx: Context, args: TasksResume) -> Json:
     """Load a plan or task with all its steps and its last events."""
     wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
@@ -120,7 +121,7 @@ class ResumePack(OfWork, Bounded):
     read_only: KeepsFocus = False
 
 
-@operation("tasks_resume_pack", writes=True, mode="own", idempotent=True, intent="resume_pack", budget=PACK_BUDGET)
+@operation("tasks_resume_pack", writes=True, mode="own", idempotent=True, budget=PACK_BUDGET)
 def tasks_resume_pack(ctx: Context, args: ResumePack) -> Json:
     """Resume a plan or task: radar, last events, decisions, evidence and blockers."""
     limits = replace(FULL, events=args.events_limit, decisions=args.decisions_limit, evidence=args.evidence_limit)
@@ -154,7 +155,7 @@ class ResumeSuper(ResumeLimits):
     graph_diff: Annotated[bool, Field(description="Show what the graph holds beyond its base.")] = False
 
 
-@operation("tasks_resume_super", writes=True, mode="own", idempotent=True, intent="resume_super", budget=SUPER_BUDGET)
+@operation("tasks_resume_super", writes=True, mode="own", idempotent=True, budget=SUPER_BUDGET)
 def tasks_resume_super(ctx: Context, args: ResumeSuper) -> Json:
     """Resume a plan or task: work, notes, trace, cards, signals, engine and the capsule, in one of five views."""
     view = args.view or ("smart" if args.context_budget is not None else "full")
@@ -183,12 +184,12 @@ def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, section
     with ctx.reading() as reading:
         work = target_work(reading, args)
         if args.read_only or reading.ws.focus == work.id:
-            return render(standing_of(reading, work, wish), shown)
+            return render(status_view_of(reading, work, wish), shown)
     with ctx.writing() as writing:
         # Read again: another writer may have changed it between the two transactions.
         work = target_work(writing, args)
         restored = _restoration(work, set_focus(writing, work.id))
-        return render(replace(standing_of(writing, work, wish), restored=restored), shown)
+        return render(replace(status_view_of(writing, work, wish), restored=restored), shown)
 
 
 def _restoration(work: Work, previous: str | None) -> Restored | None:
@@ -203,56 +204,53 @@ class TasksSnapshot(ResumeLimits):
 
 @operation(
     "tasks_snapshot",
-    tier="core",
     writes=True,
     mode="own",
     idempotent=True,
-    portal=True,
-    lines=resume_lines,
     budget=SNAPSHOT_BUDGET,
-    intent="snapshot",
+    view=View(in_lines=True, lines=resume_lines),
 )
 def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> Json:
     """Show where a plan or task stands and the next command; the focus when none is named."""
     if args.delta is None:
         args = args.model_copy(update={"delta": ctx.settings.dx})
     with ctx.reading() as reading:
-        standing = _snapshot(reading, args)
-        stored, meta = mindpack.newest(reading), mindpack.meta_of(reading, standing)
+        status_view = _snapshot(reading, args)
+        stored, meta = mindpack.newest(reading), mindpack.meta_of(reading, status_view)
         # Most snapshots change nothing: then the read transaction is enough and no lock is taken.
-        settled = standing.focus == standing.work.id and not mindpack.differs(stored, meta) and not args.delta
+        settled = status_view.focus == status_view.work.id and not mindpack.differs(stored, meta) and not args.delta
         if args.read_only or settled:
-            standing = _with_news(reading, replace(standing, pack=stored.ref if stored else None), args)
-            return _answer(reading, standing)
+            status_view = _with_news(reading, replace(status_view, pack=stored.ref if stored else None), args)
+            return _answer(reading, status_view)
     with ctx.writing() as writing:
         work = target_work(writing, args)
         restored = _restoration(work, set_focus(writing, work.id))
-        standing = replace(_snapshot(writing, args), restored=restored)
-        renewed = mindpack.renew(writing, mindpack.meta_of(writing, standing))
-        standing = _with_news(writing, replace(standing, pack=renewed.ref), args)
-        answer = _answer(writing, standing)
-    if standing.since is not None:
-        _move_when_told(ctx, work.id, standing.since, answer)
+        status_view = replace(_snapshot(writing, args), restored=restored)
+        renewed = mindpack.renew(writing, mindpack.meta_of(writing, status_view))
+        status_view = _with_news(writing, replace(status_view, pack=renewed.ref), args)
+        answer = _answer(writing, status_view)
+    if status_view.since is not None:
+        _move_when_told(ctx, work.id, status_view.since, answer)
     return answer
 
 
-def _snapshot(ctx: Context, args: TasksSnapshot) -> Standing:
+def _snapshot(ctx: Context, args: TasksSnapshot) -> StatusView:
     view = args.view or "smart"
     whole = view == "full" and args.context_budget is None
-    standing = standing_of(ctx, target_work(ctx, args), _wish(args, view, whole))
-    return replace(standing, names_refs=args.refs)
+    status_view = status_view_of(ctx, target_work(ctx, args), _wish(args, view, whole))
+    return replace(status_view, names_refs=args.refs)
 
 
-def _with_news(ctx: Context, standing: Standing, args: TasksSnapshot) -> Standing:
+def _with_news(ctx: Context, status_view: StatusView, args: TasksSnapshot) -> StatusView:
     if not args.delta:
-        return standing
-    last = baseline(ctx, standing.work.id)
-    return replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
+        return status_view
+    last = baseline(ctx, status_view.work.id)
+    return replace(status_view, since=since_of(ctx, status_view.subject.scope, last, args.delta_limit))
 
 
-def _answer(ctx: Context, standing: Standing) -> Json:
-    _suggest_next(ctx, standing)
-    return render(standing, sections.RESUME_SUPER)
+def _answer(ctx: Context, status_view: StatusView) -> Json:
+    _suggest_next(ctx, status_view)
+    return render(status_view, sections.RESUME_SUPER)
 
 
 def _move_when_told(ctx: Context, target: str, since: Since, whole: Json) -> None:
@@ -281,9 +279,9 @@ def _offer_news(ctx: Context, since: Since, whole: Json, by_budget: bool) -> Non
         ctx.warn("DELTA_LIMITED", message, f"Give a larger delta_limit, at most {MOST_NEWS}.")
 
 
-def _suggest_next(ctx: Context, standing: Standing) -> None:
+def _suggest_next(ctx: Context, status_view: StatusView) -> None:
     """Suggest the command of the lines, for clients that read the structured answer."""
-    primary, plan = standing.actions.primary, standing.work.parent
+    primary, plan = status_view.actions.primary, status_view.work.parent
     if primary is not None:
         ctx.suggest(primary.suggestion())
     elif plan is not None:
@@ -302,9 +300,9 @@ def closing_resume(ctx: Context, work: Work, args: Resumes) -> Json:
     """Focus the work and show it, cut by a budget of its own, in the macro's transaction, which sees its writes."""
     set_focus(ctx, work.id)
     limit = args.resume_max_chars
-    standing = standing_of(ctx, work, everything(args.view or "smart", limit))
-    _suggest_next(ctx, standing)
-    answer = render(replace(standing, names_refs=args.refs), sections.RESUME_SUPER)
+    status_view = status_view_of(ctx, work, everything(args.view or "smart", limit))
+    _suggest_next(ctx, status_view)
+    answer = render(replace(status_view, names_refs=args.refs), sections.RESUME_SUPER)
     most = PartBudget(MACRO_BUDGET, limit, MACRO_BUDGET.default_for(ctx.connection.toolset))
     look = {"task" if work.is_task else "plan": work.id, "read_only": True}
     return bounded_part(ctx, answer, most, "tasks_snapshot", look)
@@ -315,34 +313,55 @@ class Mirror(OfWork):
     limit: Annotated[int, Field(ge=1, le=1000, description="Most steps.")] = 50
 
 
-@operation("tasks_mirror", intent="mirror")
+@operation("tasks_mirror")
 def tasks_mirror(ctx: Context, args: Mirror) -> Json:
-    """Export the steps of a task, or of all tasks of a plan, in a compact form."""
+    """Export the steps of a task, or the checklist and the tasks of a plan, in a compact form."""
     work = target_work(ctx, args)
-    steps = _mirror_steps(ctx, work, args.path)
+    return _mirror_task(ctx, work, args) if work.is_task else _mirror_plan(ctx, work, args)
+
+
+def _mirror_task(ctx: Context, task: Work, args: Mirror) -> Json:
+    steps = steps_of(ctx, task.id) if args.path is None else subtree(ctx, select_step(ctx, task, args.path, None))
     shown = steps[: args.limit]
     gates = gates_of(ctx, shown)
     return {
         "workspace": ctx.workspace,
-        "scope": {"id": work.id, "kind": work.kind, "path": args.path},
-        "steps": [_mirror_row(step, gates[step.id], work) for step in shown],
-        "count": len(shown),
-        "total": len(steps),
-        "has_more": len(shown) < len(steps),
+        "scope": {"id": task.id, "kind": "task", "path": args.path},
+        "steps": [_mirror_row(step, gates[step.id]) for step in shown],
+        **_how_many(shown, steps),
     }
 
 
-def _mirror_steps(ctx: Context, work: Work, path: str | None) -> list[Step]:
-    if path is not None:
-        return subtree(ctx, select_step(ctx, work, path, None))
-    if work.is_task:
-        return steps_of(ctx, work.id)
-    return [step for task in tasks_of(ctx, work.id) for step in steps_of(ctx, task.id)]
-
-
-def _mirror_row(step: Step, gate: Gate, work: Work) -> Json:
+def _mirror_plan(ctx: Context, plan: Work, args: Mirror) -> Json:
+    if args.path is not None:
+        recovery = "Leave path out, or name the task that the step belongs to."
+        raise invalid("path", f"{plan.id} is a plan and has no steps of its own", recovery)
+    tasks = tasks_of(ctx, plan.id)
+    shown = tasks[: args.limit]
     return {
-        **({} if work.is_task else {"task": step.task}),
+        "workspace": ctx.workspace,
+        "scope": {"id": plan.id, "kind": "plan"},
+        "plan": _mirrored(plan),
+        "checklist": {
+            "doc": plan.checklist_doc,
+            "current": plan.checklist_current,
+            "steps": list(plan.checklist),
+        },
+        "tasks": [_mirrored(task) for task in shown],
+        **_how_many(shown, tasks),
+    }
+
+
+def _how_many(shown: Sequence[object], found: Sequence[object]) -> Json:
+    return {"count": len(shown), "total": len(found), "has_more": len(shown) < len(found)}
+
+
+def _mirrored(work: Work) -> Json:
+    return {"id": work.id, "title": work.title, "status": work.status, "revision": work.revision}
+
+
+def _mirror_row(step: Step, gate: Gate) -> Json:
+    return {
         **step_ref(step),
         "title": step.title,
         "completed": step.completed,

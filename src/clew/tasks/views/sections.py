@@ -10,10 +10,10 @@ from clew.reasoning.scope import scope_json
 from clew.tasks.gates import Gate
 from clew.tasks.leases import lease_json
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_ref
-from clew.tasks.views.standing import Standing
+from clew.tasks.views.status_view import StatusView
 
 Json = dict[str, Any]
-Section = Callable[[Standing], Any]
+Section = Callable[[StatusView], Any]
 
 # Criteria and tests are required of every step, so no `require_...` is shown for them.
 OPTIONAL = CHECKPOINTS[2:]
@@ -21,37 +21,37 @@ CAPSULE_VERSION = 1
 CAPSULE_LINES = 5
 
 
-def render(standing: Standing, sections: Mapping[str, Section]) -> Json:
+def render(view: StatusView, sections: Mapping[str, Section]) -> Json:
     """The answer of a view before its budget cuts it."""
     return {
-        "workspace": standing.workspace,
-        **sections_json(standing, sections),
+        "workspace": view.workspace,
+        **sections_json(view, sections),
         "truncated": False,
-        **_marks(standing),
+        **_marks(view),
     }
 
 
-def _marks(standing: Standing) -> Json:
+def _marks(view: StatusView) -> Json:
     """Extra fields of a portal: whether ids are wanted, what is new, and that the focus was moved."""
-    restored = standing.restored
+    restored = view.restored
     return {
-        **({"refs": True} if standing.names_refs else {}),
-        **({"delta": standing.since.to_json()} if standing.since else {}),
+        **({"refs": True} if view.names_refs else {}),
+        **({"delta": view.since.to_json()} if view.since else {}),
         **({"focus_restored": True, "focus_previous": restored.previous} if restored else {}),
     }
 
 
-def sections_json(standing: Standing, sections: Mapping[str, Section]) -> Json:
+def sections_json(view: StatusView, sections: Mapping[str, Section]) -> Json:
     """The sections of a view. One without a value is left out; only `focus` may be null."""
-    shown = {name: section(standing) for name, section in sections.items()}
+    shown = {name: section(view) for name, section in sections.items()}
     return {name: value for name, value in shown.items() if value is not None or name == "focus"}
 
 
-def target_json(standing: Standing) -> Json:
-    work = standing.work
+def target_json(view: StatusView) -> Json:
+    work = view.work
     shared = {
         "id": work.id,
-        "qualified_id": standing.subject.qualified_id,
+        "qualified_id": view.subject.qualified_id,
         "kind": work.kind,
         "revision": work.revision,
         "status": work.status,
@@ -65,9 +65,9 @@ def target_json(standing: Standing) -> Json:
     return {**shared, "contract": work.contract, "contract_data": work.contract_data}
 
 
-def step_counts(standing: Standing) -> Json:
+def step_counts(view: StatusView) -> Json:
     """How many steps are open, and what they lack."""
-    subject = standing.subject
+    subject = view.subject
     left = subject.open_steps
     gates = [subject.gates[step.id] for step in left]
     missing = {f"missing_{name}": sum(name in gate.missing for gate in gates) for name in CHECKPOINTS}
@@ -103,8 +103,8 @@ def _checkpoints(step: Step, gate: Gate) -> Json:
     }
 
 
-def step_rows(standing: Standing) -> list[Json]:
-    return [_step_row(step) for step in standing.subject.steps]
+def step_rows(view: StatusView) -> list[Json]:
+    return [_step_row(step) for step in view.subject.steps]
 
 
 def _step_row(step: Step) -> Json:
@@ -130,10 +130,10 @@ def _conditions(step: Step) -> Json:
     }
 
 
-def step_in_focus(standing: Standing) -> Json | None:
-    subject = standing.subject
+def step_in_focus(view: StatusView) -> Json | None:
+    subject = view.subject
     step = subject.first_open
-    if step is None or not standing.wish.relevant:
+    if step is None or not view.wish.relevant:
         return None
     lease = lease_json(subject.lease)
     return {
@@ -154,55 +154,55 @@ def step_in_focus(standing: Standing) -> Json | None:
     }
 
 
-def degradation_json(standing: Standing) -> Json:
+def degradation_json(view: StatusView) -> Json:
     """The report of an uncut answer; `signals` names the sections that continue beyond this page."""
-    pages = standing.material.pages()
+    pages = view.material.pages()
     more = [f"{name}_have_more" for name, page in pages.items() if page["has_more"]]
     return {"minimal": False, "signals": more, "truncated_fields": []}
 
 
-def capsule_json(standing: Standing) -> Json:
+def capsule_json(view: StatusView) -> Json:
     """The capsule: a small, stable summary by which somebody else can take the work over. Budgets cut it last."""
-    changes = standing.changes
+    changes = view.changes
     return {
         "type": "handoff_capsule",
         "version": CAPSULE_VERSION,
-        "toolset": standing.toolset,
-        "workspace": standing.workspace,
-        "focus": standing.focus,
-        "where": _where(standing),
-        "target": _capsule_target(standing),
-        "reasoning_ref": scope_json(standing.subject.scope),
-        "radar": standing.outlook.to_json(),
-        "handoff": standing.handoff.to_json(CAPSULE_LINES),
-        "counts": _counts(standing),
-        "last_event": standing.timeline.last,
+        "toolset": view.toolset,
+        "workspace": view.workspace,
+        "focus": view.focus,
+        "where": _where(view),
+        "target": _capsule_target(view),
+        "reasoning_ref": scope_json(view.subject.scope),
+        "radar": view.outlook.to_json(),
+        "handoff": view.handoff.to_json(CAPSULE_LINES),
+        "counts": _counts(view),
+        "last_event": view.timeline.last,
         "graph_diff": changes.summary() if changes else None,
-        "map_first": standing.actions.map_first,
-        **_actions(standing),
-        "refs": standing.material.refs,
+        "map_first": view.actions.map_first,
+        **_actions(view),
+        "refs": view.material.refs,
     }
 
 
-def _where(standing: Standing) -> Json:
-    subject, horizon = standing.subject, standing.outlook.horizon
-    shown: Json = {"lane": {"kind": "all" if standing.wish.drafts else "shared"}}
+def _where(view: StatusView) -> Json:
+    subject, horizon = view.subject, view.outlook.horizon
+    shown: Json = {"lane": {"kind": "all" if view.wish.drafts else "shared"}}
     step = subject.first_open
     if step is not None:
         lease = lease_json(subject.lease)
         shown["step_focus"] = {"step_id": step.id, "path": step.path, **({"lease": lease} if lease else {})}
-    shown["map"] = standing.spot.to_json()
+    shown["map"] = view.spot.to_json()
     if horizon is not None:
         shown["horizon"] = horizon.to_json()
-    delegated = standing.delegated.to_json() if standing.delegated else {}
-    return {**shown, **delegated, **({"pack": standing.pack} if standing.pack is not None else {})}
+    delegated = view.delegated.to_json() if view.delegated else {}
+    return {**shown, **delegated, **({"pack": view.pack} if view.pack is not None else {})}
 
 
-def _capsule_target(standing: Standing) -> Json:
-    work = standing.work
+def _capsule_target(view: StatusView) -> Json:
+    work = view.work
     return {
         "id": work.id,
-        "qualified_id": standing.subject.qualified_id,
+        "qualified_id": view.subject.qualified_id,
         "kind": work.kind,
         "parent": work.parent,
         "revision": work.revision,
@@ -211,14 +211,14 @@ def _capsule_target(standing: Standing) -> Json:
     }
 
 
-def _counts(standing: Standing) -> Json:
-    pages = standing.material.pages()
+def _counts(view: StatusView) -> Json:
+    pages = view.material.pages()
     counted = {name: {"count": page["count"], "has_more": page["has_more"]} for name, page in pages.items()}
-    return {**counted, "signals": standing.signals.stats(), "timeline_events": len(standing.timeline.events)}
+    return {**counted, "signals": view.signals.stats(), "timeline_events": len(view.timeline.events)}
 
 
-def _actions(standing: Standing) -> Json:
-    actions = standing.actions
+def _actions(view: StatusView) -> Json:
+    actions = view.actions
     named = {"map_": actions.map, "prep_": actions.prep, "": actions.progress}
     shown: Json = {}
     for prefix, action in named.items():
@@ -228,21 +228,21 @@ def _actions(standing: Standing) -> Json:
 
 
 _SECTIONS: dict[str, Section] = {
-    "view": lambda standing: standing.wish.view,
-    "ref": lambda standing: standing.ref,
-    "requested": lambda standing: standing.wish.requested,
-    "focus": lambda standing: standing.focus,
+    "view": lambda view: view.wish.view,
+    "ref": lambda view: view.ref,
+    "requested": lambda view: view.wish.requested,
+    "focus": lambda view: view.focus,
     "target": target_json,
-    "reasoning_ref": lambda standing: scope_json(standing.subject.scope),
-    "radar": lambda standing: standing.outlook.to_json(),
+    "reasoning_ref": lambda view: scope_json(view.subject.scope),
+    "radar": lambda view: view.outlook.to_json(),
     "steps": step_counts,
     "step_focus": step_in_focus,
-    "timeline": lambda standing: standing.timeline.to_json(),
-    "signals": lambda standing: standing.signals.to_json(),
-    "memory": lambda standing: standing.material.to_json(),
-    "engine": lambda standing: standing.engine or None,
-    "graph_diff": lambda standing: standing.changes.to_json() if standing.changes else None,
-    "lane_summary": lambda standing: lane_summary(standing.material.cards.nodes) if standing.wish.drafts else None,
+    "timeline": lambda view: view.timeline.to_json(),
+    "signals": lambda view: view.signals.to_json(),
+    "memory": lambda view: view.material.to_json(),
+    "engine": lambda view: view.engine or None,
+    "graph_diff": lambda view: view.changes.to_json() if view.changes else None,
+    "lane_summary": lambda view: lane_summary(view.material.cards.nodes) if view.wish.drafts else None,
     "degradation": degradation_json,
     "capsule": capsule_json,
 }
@@ -264,6 +264,6 @@ OPENED = _pick("reasoning_ref", "radar", "steps", "step_focus", "signals", "caps
 def handoff_sections(limit: int) -> dict[str, Section]:
     return {
         **_pick("target"),
-        "handoff": lambda standing: standing.handoff.to_json(limit),
+        "handoff": lambda view: view.handoff.to_json(limit),
         **_pick("radar", "steps"),
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from clew.canonical import Json
 from clew.errors import shorten
+from clew.kinds import statuses
 from clew.registry.envelope import command, one_line
 from clew.tasks.views.cuts import trimmed_sections
 
@@ -147,7 +148,7 @@ def _next(result: Json) -> str:
 
 def _is_over(capsule: Json) -> bool:
     """Whether the work is over. A missing action alone may only mean that a budget cut it."""
-    return (capsule.get("target") or {}).get("status") in ("DONE", "CANCELED")
+    return (capsule.get("target") or {}).get("status") in (statuses.WORK_DONE, statuses.WORK_CANCELED)
 
 
 def _next_action(action: Json, capsule: Json) -> str:

@@ -7,19 +7,17 @@ must not run them by itself.
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from clew.app import Clew
 from clew.errors import ClewError
-from clew.faces.cli.main import Exit, exit_for
-from clew.faces.cli.output import describe_error, describe_warnings, progress_line, say, show_json, show_table
+from clew.faces.cli.asking import show_answer
+from clew.faces.cli.output import progress_line, say, show_json, show_table
+from clew.faces.cli.person import decided
 from clew.faces.cli.root import call, opened, settings_of
 from clew.faces.cli.words import command_for, parse_arguments
 from clew.registry.catalogue import OperationEntry, catalogue
-from clew.registry.connection import Connection
-from clew.registry.envelope import Answer
 
 
 def complete_operation(incomplete: str) -> list[tuple[str, str]]:
@@ -62,39 +60,11 @@ def call_command(
     given = parse_arguments(arguments or [], entry.input_schema if entry else {}, sys.stdin)
     if lines:
         given["fmt"] = "lines"
-    with opened(settings_of(ctx)) as clew, progress_line() as progress:
-        answer = call(clew, name, given, progress)
-    raise typer.Exit(show_answer(answer, as_json))
-
-
-def answer_with(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool, toolset: str = "full") -> None:
-    """Call one operation with what was given, print its answer, and end with its exit code."""
-    # An option that was not given is left out, so that the operation's own default holds.
-    arguments = {key: value for key, value in given.items() if value not in (None, [], "")}
     with opened(settings_of(ctx)) as clew:
-        answer = call(clew, name, arguments, toolset=toolset)
-    raise typer.Exit(show_answer(answer, as_json))
-
-
-def show_answer(answer: Answer, as_json: bool) -> Exit:
-    """Print an answer and return its exit code."""
-    error = answer.envelope["error"]
-    if as_json:
-        show_json(answer.envelope)
-    elif error:
-        describe_error(error, answer.envelope["suggestions"])
-    else:
-        _show_result(answer)
-        # The line format already contains the warnings.
-        describe_warnings([] if answer.lines else answer.envelope["warnings"])
-    return exit_for(error["code"] if error else None)
-
-
-def _show_result(answer: Answer) -> None:
-    if answer.lines:
-        say(answer.text)
-    else:
-        show_json(answer.envelope["result"])
+        with progress_line() as progress:
+            answer = call(clew, name, given, progress)
+        shown = decided(clew, name, given, answer)
+    raise typer.Exit(show_answer(shown, as_json))
 
 
 def ops(
@@ -152,26 +122,6 @@ def _show_one(entry: OperationEntry, schema: bool) -> None:
     say(f"  {command_for(entry.name, entry.example, entry.input_schema)}", "cyan")
     if schema:
         show_json(entry.input_schema)
-
-
-def confirm(question: str) -> None:
-    """Ask the person at the terminal. Agents run commands without a terminal, so they cannot confirm."""
-    if not sys.stdin.isatty():
-        raise ClewError("NOT_ALLOWED", "this needs a person at a terminal", "Run it yourself, in a terminal.")
-    typer.confirm(question, abort=True, err=True)
-
-
-def call_as_person(clew: Clew, name: str, arguments: dict[str, Any], confirmed: bool = True) -> Answer:
-    """Call an operation from this terminal; `confirmed` means that the person was asked and said yes."""
-    connection = Connection(
-        toolset="full",
-        agent_id=clew.settings.agent_id,
-        client="clew-cli",
-        durable=False,
-        local=True,
-        confirmed=confirmed,
-    )
-    return clew.dispatcher.call(name, arguments, connection)
 
 
 COMMANDS = {"call": call_command, "ops": ops}

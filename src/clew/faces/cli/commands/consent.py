@@ -1,4 +1,4 @@
-"""`clew inbox, approve, reject`: lists what waits for a person, and takes the person's answer at a terminal. `clew
+"""`clew inbox, approve, reject, decide`: lists what waits for a person, and takes the answer at a terminal. `clew
 guards`: lists and proposes the checks of rules; a person approves one, revokes it or lets it pass. `clew trust`: lets a
 project's clew.toml change settings that are refused from an untrusted file.
 """
@@ -6,34 +6,39 @@ project's clew.toml change settings that are refused from an untrusted file.
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clew.app import Clew
 from clew.errors import ClewError
-from clew.faces.cli.commands.call import call_as_person, confirm, show_answer
+from clew.faces.cli.asking import asking, show_answer
 from clew.faces.cli.output import say, show_json
+from clew.faces.cli.person import call_as_person, check_person_here, confirm, token_holder
 from clew.faces.cli.root import call, opened, settings_of
-from clew.settings import FILE, home_of, project_root
+from clew.settings import FILE, chosen_home, project_root
 from clew.trust import distrust, trust, trusted_files
+
+if TYPE_CHECKING:
+    from clew.app import Clew
 
 Row = dict[str, Any]
 AS_JSON = typer.Option("--json", help="Answer in JSON.")
 ID = typer.Argument(help="A proposal or fact, or the record that a proposal is about.", metavar="ID")
 RULE = typer.Argument(help="Rule or decision, such as R-3.", metavar="ID")
-MOST = 500
+MOST, ALL = 500, 800_000
 WAYS = {
     "proposal": "clew approve {id}, or clew reject {id} --reason WHY",
     "fact": "clew approve {id}, or clew reject {id} --reason WHY",
-    "contradiction": "clew retract ID --why WHY, for the side that yields",
+    "contradiction": "clew decide {id} replace (or keep, both, neither)",
     "conflict": "clew call graph_conflict_resolve, with what holds",
     "job": "clew jobs",
     "step": "clew open {id}",
     "proof": "clew prove --step {id} -- COMMAND",
     "review": "clew open {id}; then retract it, or give it another day in its file",
     "signal": "clew open {id}",
+    "file": "Correct {id} in the memory folder",
 }
 """What a person does about a matter of each kind."""
 
@@ -51,8 +56,8 @@ def inbox(
     - `clew inbox`
     - `clew inbox --later --json`
     """
-    with opened(settings_of(ctx)) as clew:
-        answer = call(clew, "inbox_list", {"limit": limit, "later": later})
+    with asking(ctx) as asker:
+        answer = asker.call("inbox_list", {"limit": limit, "later": later})
     if not answer.ok or as_json:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]
@@ -84,10 +89,10 @@ def approve(ctx: typer.Context, id: Annotated[str, ID], as_json: Annotated[bool,
     - `clew approve R-3` applies the proposal that waits for this rule
     """
     with opened(settings_of(ctx)) as clew:
-        item = _matter(clew, id)
+        item = _inbox_item(clew, id, approving=True)
         if item["kind"] == "proposal":
             _show_change(clew, item["id"], as_json)
-        confirm(f"{item['id']}: {item['title']}. Approve?")
+        confirm(f"{item['id']}: {item['title']}. Approve?", f"approve {item['id']}", clew)
         if item["kind"] == "proposal":
             name, arguments = "approve_apply", {"proposal_id": item["id"], "dry_run": False}
         else:
@@ -106,8 +111,8 @@ def reject(
     Example: `clew reject P-20260213-002 --reason "We keep the old format until spring"`
     """
     with opened(settings_of(ctx)) as clew:
-        item = _matter(clew, id)
-        confirm(f"{item['id']}: {item['title']}. Reject?")
+        item = _inbox_item(clew, id)
+        confirm(f"{item['id']}: {item['title']}. Reject?", f"reject {item['id']} --reason {shlex.quote(reason)}", clew)
         if item["kind"] == "proposal":
             name, arguments = "reject_proposal", {"proposal_id": item["id"], "reason": reason}
         else:
@@ -115,17 +120,102 @@ def reject(
         _end(clew, name, arguments, f"{item['id']} is rejected.", as_json)
 
 
-def _matter(clew: Clew, id: str) -> Row:
+def erase(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The record, whatever it is: any id that clew open takes.", metavar="ID")],
+    text: Annotated[list[str] | None, typer.Option("--text", help="Also erase this wherever it stands.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Take the text of a record out of every table, index and file for good. Shows what goes and asks you first.
+
+    Nothing undoes it. Backups and other copies that still hold the text are named; its id stays, with who and when.
+
+    Examples:
+
+    - `clew erase D-7`
+    - `clew erase CARD-3 --text "the customer's name" --dry-run`
+    """
+    arguments: Row = {"id": id, "text": text or []}
+    with opened(settings_of(ctx)) as clew:
+        if not token_holder(clew):
+            check_person_here(f"erase {id}")
+        planned = call_as_person(clew, "erase", {**arguments, "dry_run": True})
+        if not planned.ok or dry_run:
+            raise typer.Exit(show_answer(planned, as_json))
+        if not as_json:
+            show_answer(planned, as_json)
+        confirm(f"Erase {id} for good?", f"erase {id}", clew)
+        raise typer.Exit(show_answer(call_as_person(clew, "erase", {**arguments, "dry_run": False}), as_json))
+
+
+VERDICTS = {
+    "replace": "the newer record takes the place of the older",
+    "keep": "the older record stays, the newer does not hold",
+    "both": "both hold: they do not contradict each other",
+    "neither": "neither holds",
+}
+
+
+def decide(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="A disputed record, or what clew inbox lists.", metavar="ID")],
+    verdict: Annotated[str, typer.Argument(help="; ".join(f"{name}: {words}" for name, words in VERDICTS.items()))],
+    reason: Annotated[str | None, typer.Option(help="Why; kept with it.")] = None,
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Decide between records that contradict each other. Shows both sides and asks you at the terminal.
+
+    Example: `clew decide D-5 replace`
+    """
+    if verdict not in VERDICTS:
+        raise ClewError("INVALID_INPUT", f"{verdict} is no verdict", f"Use one of {', '.join(VERDICTS)}.")
+    with opened(settings_of(ctx)) as clew:
+        viewed = call(clew, "decision_view", {"id": id.strip().upper()})
+        if not viewed.ok:
+            raise typer.Exit(show_answer(viewed, as_json))
+        cards = viewed.envelope["result"]["cards"]
+        for card in () if as_json else cards:
+            _show_side(card)
+        confirm(f"{VERDICTS[verdict][0].upper()}{VERDICTS[verdict][1:]}. Decide so?", f"decide {id} {verdict}")
+        others = [card["id"] for card in cards if card["role"] == "against"]
+        arguments = {"id": viewed.envelope["result"]["id"], "verdict": verdict, "others": others}
+        _end(clew, "decide", {**arguments, **({"reason": reason} if reason else {})}, f"Decided: {verdict}.", as_json)
+
+
+def _show_side(card: Row) -> None:
+    say(f"{'Newer' if card['role'] == 'new' else 'Older'}: {card['id']} {card['statement']}", "bold")
+    facts = [f"why: {card['why']}" if card["why"] else "", f"by {card['author']}" if card["author"] else ""]
+    for line in filter(None, facts):
+        say(f"    {line}")
+
+
+def _inbox_item(clew: Clew, id: str, approving: bool = False) -> Row:
     """The proposal or fact that waits under this id, or for the record of this id."""
     wanted = id.strip().upper()
     # What was put off can be decided too; what waits now comes first.
     for later in (False, True):
-        listed = call(clew, "inbox_list", {"limit": MOST, "later": later}).envelope["result"] or {}
+        listed = call(clew, "inbox_list", {"limit": MOST, "later": later, "max_chars": ALL}).envelope["result"] or {}
         for item in listed.get("items", ()):
-            if item["kind"] in ("proposal", "fact") and wanted in (item["id"], (item.get("facts") or {}).get("target")):
+            if wanted not in (item["id"], (item.get("facts") or {}).get("target")):
+                continue
+            if item["kind"] in ("proposal", "fact"):
                 return dict(item)
+            if item["kind"] == "contradiction":
+                return _staged(item, wanted, approving)
     raise ClewError(
         "NOT_FOUND", f"nothing waits under {id}", "clew inbox lists what waits; clew guards show the checks."
+    )
+
+
+def _staged(item: Row, wanted: str, approving: bool) -> Row:
+    """A dispute: its proposal may be rejected; to approve it without a word about the other side creates one."""
+    if item["facts"]["proposed"] and not approving:
+        return {**item, "kind": "proposal"}
+    raise ClewError(
+        "CONFLICT",
+        f"{wanted} {item['note']}: say what becomes of the other side",
+        f"Run clew decide {wanted} with replace, keep, both or neither.",
     )
 
 
@@ -204,8 +294,9 @@ def approve_guard(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotat
         answer = call(clew, "guards", {"limit": 200})
     listed: list[Row] = answer.envelope["result"].get("guards", []) if answer.ok else []
     row = next((row for row in listed if row["id"] == id.strip().upper()), None)
-    confirm(f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?")
-    _decide(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}")
+    question = f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?"
+    asked = (question, f"guards approve {id}")
+    _decide(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}", asked)
 
 
 def revoke_guard(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool, AS_JSON] = False) -> None:
@@ -213,8 +304,8 @@ def revoke_guard(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotate
 
     Example: `clew guards revoke R-3`
     """
-    confirm(f"Let {id} guard no longer?")
-    _decide(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer")
+    asked = (f"Let {id} guard no longer?", f"guards revoke {id}")
+    _decide(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer", asked)
 
 
 def override_guard(
@@ -228,14 +319,19 @@ def override_guard(
 
     Example: `clew guards override R-3 --why "the release branch is rewritten"`
     """
-    confirm(f"Let {id} pass for {minutes} minutes?")
-    _decide(ctx, "guard_override", {"id": id, "why": why, "minutes": minutes}, as_json, "{id} lets pass until {until}")
+    asked = (f"Let {id} pass for {minutes} minutes?", f"guards override {id} --why {shlex.quote(why)}")
+    arguments = {"id": id, "why": why, "minutes": minutes}
+    _decide(ctx, "guard_override", arguments, as_json, "{id} lets pass until {until}", asked)
 
 
-def _decide(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
+def _decide(
+    ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str, asked: tuple[str, str] | None = None
+) -> None:
+    """Call an operation; `asked` are the question to the person and the command that asks it, where one decides."""
     with opened(settings_of(ctx)) as clew:
-        # Nobody was asked before a proposal: it guards nothing until it is approved.
-        answer = call_as_person(clew, name, arguments, confirmed=name != "guard_propose")
+        if asked is not None:
+            confirm(*asked, clew)
+        answer = (call if asked is None else call_as_person)(clew, name, arguments)
     if not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]
@@ -253,20 +349,21 @@ def trust_project(
 ) -> None:
     """Trust a project's clew.toml, which may then say where data goes and who may listen.
 
-    Read the file first. Trust holds for the file as it is now and ends when it changes. What a project's file may set
-    without it stands in docs/settings.md.
+    Read the file first. The command asks at a terminal, because an agent must not trust it for you. Trust holds for the
+    file as it is now and ends when it changes. What a project's file may set without it stands in docs/settings.md.
 
     Examples:
 
     - `clew trust` trusts the clew.toml of this project
     - `clew trust ~/src/api --remove` takes that back
     """
-    home = Path((ctx.obj or {}).get("home") or home_of(os.environ)).expanduser()
+    home = chosen_home(ctx.obj or {}, os.environ)
     file = _project_file(path)
     if remove:
         distrust(home, file)
     else:
         _check_file(file)
+        confirm(f"{file} may then say where data goes and whose memory is shared. Trust it as it is now?", "trust")
         trust(home, file)
     trusted = str(file.resolve()) in trusted_files(home)
     if as_json:
@@ -296,4 +393,11 @@ def register_guards(app: typer.Typer) -> None:
 
 
 GROUPS = {"guards": register_guards}
-COMMANDS = {"inbox": inbox, "approve": approve, "reject": reject, "trust": trust_project}
+COMMANDS = {
+    "inbox": inbox,
+    "approve": approve,
+    "reject": reject,
+    "decide": decide,
+    "erase": erase,
+    "trust": trust_project,
+}

@@ -7,6 +7,7 @@ a client's stop hook may call it too.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -15,10 +16,15 @@ from typing import Annotated, Any
 
 import typer
 
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import answer_with, show_answer
 from clew.faces.cli.commands.session import complete_id
-from clew.faces.cli.output import describe_warnings, progress_line, say, show_json, show_table
+from clew.faces.cli.commands.sync import show_exchange
+from clew.faces.cli.output import describe_warnings, progress_line, progress_lines, say, show_json, show_table
+from clew.faces.cli.person import decided
 from clew.faces.cli.root import call, opened, settings_of
+
+_RECORD = re.compile(r"[A-Za-z]{1,5}[-:][^/\\.]+( s:[\d.s:]+)?")
+"""An id of a record, as no backup is called."""
 
 
 def backup(
@@ -28,13 +34,15 @@ def backup(
 ) -> None:
     """Copy the whole store, every workspace, into one file while servers and agents go on.
 
-    The copy is one moment of the store, checked and synced before it gets its name. PostgreSQL has a tool of its own,
-    which the answer names.
+    The copy is one moment of the store, checked and synced before it gets its name; memory files are read in before.
+    A backup of either engine can be restored into either.
 
     Example: `clew backup ~/backup/clew-monday.db`
     """
+    from clew.app import back_up
+
     with opened(settings_of(ctx)) as clew:
-        size = clew.database.backup(path.expanduser().absolute())
+        size = back_up(clew, path.expanduser().absolute())
     if as_json:
         show_json({"path": str(path), "bytes": size})
     else:
@@ -43,19 +51,118 @@ def backup(
 
 def restore(
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A file that `clew backup` wrote.", metavar="FILE")],
+    path: Annotated[Path, typer.Argument(help="A file that `clew backup` wrote, or the id of a record.")],
+    why: Annotated[str | None, typer.Option("--why", help="Of a record: why it holds again.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
-    """Replace everything in the store by a backup, also for servers that run; the present state is kept beside it.
+    """Bring back a record that was withdrawn or replaced; or replace the whole store by a backup.
 
-    Example: `clew restore ~/backup/clew-monday.db`
+    A backup replaces everything, memory files too, also for servers that run; the present state is kept.
+
+    Examples:
+
+    - `clew restore D-2 --why "we were right"`
+    - `clew restore ~/backup/clew-monday.db`
     """
+    if _RECORD.fullmatch(str(path)) and not path.exists():
+        answer_with(ctx, "restore", {"id": str(path), "why": why}, as_json)
+        return
+    from clew.app import restore as restore_store
+
     with opened(settings_of(ctx)) as clew:
-        kept = clew.database.restore(path.expanduser().absolute())
+        kept, folders = restore_store(clew, path.expanduser().absolute())
     if as_json:
-        show_json({"path": str(path), "kept": str(kept)})
+        show_json({"path": str(path), "kept": str(kept), "files": [str(folder) for folder in folders]})
+        return
+    say(f"restored from {path}; what was there before is in {kept}")
+    for folder in folders:
+        say(f"memory files as they were: {folder}")
+
+
+def migrate(
+    ctx: typer.Context,
+    apply: Annotated[bool, typer.Option("--apply", help="Bring the schema up to date.")] = False,
+    row_security: Annotated[
+        bool | None,
+        typer.Option("--row-security/--no-row-security", help="Let PostgreSQL itself keep workspaces apart."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the versions as JSON.")] = False,
+) -> None:
+    """Say whether the store's schema is the newest, and bring it up to date with --apply.
+
+    Needed where `auto_migrate` is off, as for servers whose role may not change tables. Exit code 1: not the newest.
+    With --row-security the tables' owner lets PostgreSQL refuse every other role what it did not name the workspace of.
+
+    Example: `clew migrate --apply`
+    """
+    from clew.app import fence_workspaces, schema_versions
+
+    if row_security is not None:
+        tables = fence_workspaces(settings_of(ctx), row_security)
+        say(f"row-level security is on for {len(tables)} tables" if tables else "row-level security is off")
+        return
+    found, newest = schema_versions(settings_of(ctx), apply)
+    if as_json:
+        show_json({"schema": found, "newest": newest})
+    elif found == newest:
+        say(f"schema {found} is the newest")
     else:
-        say(f"restored from {path}; what was there before is in {kept}")
+        say(f"schema {found}, the newest is {newest}: run `clew migrate --apply`", "yellow")
+    raise typer.Exit(0 if found == newest else 1)
+
+
+def migrate_store(
+    ctx: typer.Context,
+    target: Annotated[str, typer.Argument(help="A postgresql:// URL, or a data directory.", metavar="TARGET")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print rows and digest of each table.")] = False,
+) -> None:
+    """Copy the whole store from SQLite to PostgreSQL or back; the target must be empty, the source stays as it is.
+
+    It is one transaction: all of it is there and reads the same on both sides, table by table, or nothing is.
+    Stop servers first: what they write meanwhile is not in the copy.
+
+    Examples:
+
+    - `clew migrate-store postgresql://clew@db.example.com/clew`
+    - `CLEW_DATABASE_URL=postgresql://clew@db.example.com/clew clew migrate-store ~/clew-copy`
+    """
+    from clew.app import migrate_store
+
+    settings = settings_of(ctx)
+    with progress_lines() as report:
+        copied = migrate_store(settings, target, report)
+    if as_json:
+        show_json({"tables": {table.name: {"rows": table.rows, "digest": table.digest} for table in copied}})
+        return
+    say(f"{sum(table.rows for table in copied)} rows in {len(copied)} tables copied; every digest agrees", "bold")
+    setting = "CLEW_DATABASE_URL" if "://" in target else "CLEW_HOME"
+    say(f"To use the copy, set {setting} to it and start your servers again.")
+
+
+def vacuum(
+    ctx: typer.Context,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; else only say what would be done.")] = False,
+    older_than: Annotated[
+        int | None, typer.Option("--older-than", help="Also drop old logs: older than this many days.", metavar="DAYS")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", help="Only these logs: task log, notebook runs, agent sessions, use."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Say what the store holds, in bytes by kind; with --apply compact it, and drop old logs where an age is given.
+
+    Records, events, receipts and transcripts stay whatever their age.
+
+    Examples:
+
+    - `clew vacuum`
+    - `clew vacuum --older-than 90 --kind "agent sessions"` says what would go
+    - `clew vacuum --older-than 365 --apply`
+    """
+    given = {"older_than_days": older_than, "kinds": kind or [], "dry_run": not apply}
+    answer_with(ctx, "vacuum", given, as_json)
 
 
 SHOWN = 8
@@ -202,13 +309,32 @@ def import_memory(
     - `clew import memory ~/backup/memory.tar.gz`
     """
     with opened(settings_of(ctx)) as clew:
-        answer = call(clew, "import_memory", {"path": path, "force": force, "dry_run": dry_run})
+        arguments = {"path": path, "force": force, "dry_run": dry_run}
+        answer = decided(clew, "import_memory", arguments, call(clew, "import_memory", arguments))
     if as_json or not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]
     say(", ".join(f"{result[name]} {name}" for name in ("added", "replaced", "same", "conflicts", "rejected")))
     for item in result["skipped"]:
         say(f"  {item['block_id']}: {item['why']}", "yellow")
+    describe_warnings(answer.envelope["warnings"])
+
+
+def import_bundle(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="File that clew export bundle wrote.", metavar="FILE")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Take in the memory of another store, after verifying the bundle; doing so again changes nothing.
+
+    Example: `clew import bundle memory.clew`
+    """
+    with opened(settings_of(ctx)) as clew, progress_line() as progress:
+        arguments = {"path": path}
+        answer = decided(clew, "import_bundle", arguments, call(clew, "import_bundle", arguments, progress))
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    show_exchange(answer.envelope["result"])
     describe_warnings(answer.envelope["warnings"])
 
 
@@ -260,6 +386,25 @@ def export_memory(
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]
     say(f"{result['files']} files, {result['bytes']} bytes in {result['path']}")
+
+
+def export_bundle(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="File to write.", metavar="FILE")] = "memory.clew",
+    origin: Annotated[str | None, typer.Option(help="Whose log; default: this store's own.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Write every change of this store's memory into one file that anybody can verify without Clew.
+
+    Example: `clew export bundle memory.clew`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "export_bundle", {"path": path, "origin": origin})
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    say(f"{result['changes']} changes of {result['origin']}, {result['bytes']} bytes in {result['path']}")
+    say(f"head {result['head']}: who knows it knows that nothing in the file was changed")
 
 
 # Characters of one call. An operation takes texts of up to a million; this leaves room.
@@ -347,13 +492,22 @@ def register_import(app: typer.Typer) -> None:
     app.command("thoughtbox")(import_thoughtbox)
     app.command("branchmind")(import_branchmind)
     app.command("memory")(import_memory)
+    app.command("bundle")(import_bundle)
 
 
 def register_export(app: typer.Typer) -> None:
     app.callback()(export)
     app.command("thoughtbox")(export_thoughtbox)
     app.command("memory")(export_memory)
+    app.command("bundle")(export_bundle)
 
 
 GROUPS = {"import": register_import, "export": register_export}
-COMMANDS = {"backup": backup, "restore": restore, "capture": capture}
+COMMANDS = {
+    "backup": backup,
+    "restore": restore,
+    "migrate": migrate,
+    "migrate-store": migrate_store,
+    "vacuum": vacuum,
+    "capture": capture,
+}

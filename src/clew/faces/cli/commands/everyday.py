@@ -1,16 +1,24 @@
-"""`clew start, think, remember, recall, retract, close, resume, open`: an agent's everyday tools, from the shell."""
+"""`clew start, think, remember, recall, retract, close, resume, open`: an agent's everyday tools, from the shell.
+
+What the annotations name is given to them by whoever reads them: Typer, or `clew.faces.cli.plain`, which loads neither
+it nor the kinds.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from clew.faces.cli.commands.call import answer_with, show_answer
+from clew.faces.cli.asking import answer_with, asking, show_answer
 from clew.faces.cli.output import describe_warnings, has_colour, say, visible
-from clew.faces.cli.root import call, opened, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import typer
+
+    from clew.kinds.catalogue import remembered_kinds
 
 
 def start(
@@ -60,7 +68,7 @@ def remember(
         typer.Option(
             "--kind",
             "-k",
-            help="rule, preference, decision, rejected, fact, lesson, question, evidence, ...",
+            help=f"{', '.join(remembered_kinds())}, or another word for one of them.",
         ),
     ] = "note",
     why: Annotated[str | None, typer.Option("--why", help="The reason.")] = None,
@@ -87,16 +95,36 @@ def retract(
     id: Annotated[str, typer.Argument(help="Any id that open takes.")],
     why: Annotated[str, typer.Option("--why", help="The reason; whoever meets the record is told.")],
     replaced_by: Annotated[str | None, typer.Option("--replaced-by", help="Id of what holds instead.")] = None,
+    also: Annotated[list[str] | None, typer.Option("--also", help="A further id; may be repeated.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
-    """Take back any record by its id. Nothing is deleted; what rested on it is listed.
+    """Withdraw any record by its id. What it had replaced holds again; what rested on it is listed.
 
     Examples:
 
     - `clew retract CARD-1 --why "The measurement was wrong"`
     - `clew retract D-20260213-001 --why "We changed our mind" --replaced-by D-20261116-001`
     """
-    answer_with(ctx, "retract", {"id": id, "why": why, "replaced_by": replaced_by}, as_json)
+    given = {"id": id, "why": why, "replaced_by": replaced_by, "also": also}
+    answer_with(ctx, "retract", given, as_json)
+
+
+def undo(
+    ctx: typer.Context,
+    what: Annotated[
+        str | None, typer.Argument(help="`list` for your last ten writes, or an event of one; default: the last.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Undo your last write, whatever it was; what somebody else changed since is never touched.
+
+    Examples:
+
+    - `clew undo`
+    - `clew undo list`
+    - `clew undo evt_0000000000000042`
+    """
+    answer_with(ctx, "undo", {"list": True} if what == "list" else {"event": what}, as_json)
 
 
 def close(
@@ -121,17 +149,18 @@ def close(
 def resume(
     ctx: typer.Context,
     task: Annotated[str | None, typer.Argument(help="Task; default: all open work.")] = None,
-    max_chars: Annotated[int, typer.Option("--max-chars", help="Most characters.")] = 2000,
+    max_chars: Annotated[int, typer.Option("--max-chars", help="Most characters.")] = 4000,
+    everything: Annotated[bool, typer.Option("--all", help="Show every record in force.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
-    """Show where the work stands in at most 2,000 characters. Changes nothing.
+    """Show where the work stands in at most 4,000 characters. Changes nothing.
 
     Examples:
 
     - `clew resume`
-    - `clew resume TASK-001 --max-chars 4000`
+    - `clew resume TASK-001 --max-chars 12000`
     """
-    answer_with(ctx, "resume", {"task": task, "max_chars": max_chars}, as_json)
+    answer_with(ctx, "resume", {"task": task, "max_chars": max_chars, "all": everything}, as_json)
 
 
 def open_record(
@@ -149,12 +178,17 @@ def open_record(
 
 def recall(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(help="What to look for, in your own words.")],
+    words: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.")] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", help="Only what concerns this file, folder or area.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most results, 1 to 100.")] = 10,
     source: Annotated[
         list[str] | None,
         typer.Option("--source", help="blocks, cards, notes, thoughts, tasks, evidence, patterns; default: all."),
     ] = None,
+    kind: Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only this kind; may be repeated.")] = None,
+    history: Annotated[bool, typer.Option("--history", help="Also what was replaced or withdrawn.")] = False,
     active: Annotated[bool, typer.Option("--active", help="Only what still holds.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", help="Search the state at a seq, a date or a time.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
@@ -167,14 +201,19 @@ def recall(
     - `clew recall why did we choose SQLite`
     - `clew recall "retry policy" --source cards --explain`
     - `clew recall backups --as-of 2026-05-01 --json`
+    - `clew recall --about src/importer.py`
     """
     # `explain` always, because it also carries the words that matched, which are marked in the excerpt.
-    given: dict[str, Any] = {"query": " ".join(words), "limit": limit, "active_only": active, "explain": True}
+    given: dict[str, Any] = {"limit": limit, "active_only": active, "explain": True}
+    given |= {"query": " ".join(words)} if words else {}
+    given |= {"about": about} if about else {}
+    given |= {"kinds": kind} if kind else {}
+    given |= {"history": True} if history else {}
     given |= {"sources": source or ["all"], **({"as_of": as_of} if as_of else {})}
-    with opened(settings_of(ctx)) as clew:
-        answer = call(clew, "recall", given if not as_json else {**given, "explain": explain})
+    with asking(ctx) as asker:
+        answer = asker.call("recall", given if not as_json else {**given, "explain": explain})
     if as_json or not answer.ok:
-        raise typer.Exit(show_answer(answer, as_json))
+        raise SystemExit(show_answer(answer, as_json))
     _show(answer.envelope["result"], explain)
     describe_warnings(answer.envelope["warnings"])
 
@@ -184,6 +223,8 @@ def _show(result: dict[str, Any], explain: bool) -> None:
         say(result.get("message", "Nothing relevant is stored."))
         if result.get("nearest"):
             say(f"  nearest: {result['nearest']['_id']}  {result['nearest']['excerpt']}", "dim")
+    if result.get("doubtful"):
+        say("Nothing clearly answers this. The nearest:")
     for place, hit in enumerate(result["results"], 1):
         say(f"{place:2}. {hit['_id']}  {_provenance(hit)}", "bold")
         _show_excerpt(hit["excerpt"], hit.get("explain", {}).get("marks", []))
@@ -193,7 +234,13 @@ def _show(result: dict[str, Any], explain: bool) -> None:
 
 def _provenance(hit: dict[str, Any]) -> str:
     when = f"{hit['ts'][:10]} ({hit['age']})"
-    parts = [hit["type"], hit["status"], when, hit.get("author") or hit["speaker"], f"score {hit['score']}"]
+    parts = [
+        hit["type"],
+        hit.get("state") or hit["status"],
+        when,
+        hit.get("author") or hit["speaker"],
+        f"score {hit['score']}",
+    ]
     place = f"{hit['file']}:{hit['line']}" if hit["file"] else hit.get("doc", "")
     overdue = "review overdue" if hit.get("review_due") else ""
     same = f"{hit['same']['count']} more like it" if "same" in hit else ""
@@ -215,12 +262,13 @@ def _show_excerpt(text: str, marks: list[str]) -> None:
     Console().print(Padding(line, (0, 0, 0, 4)))
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "start": start,
     "think": think,
     "remember": remember,
     "recall": recall,
     "retract": retract,
+    "undo": undo,
     "close": close,
     "resume": resume,
     "open": open_record,

@@ -14,7 +14,7 @@ import typer
 
 from clew.app import Clew
 from clew.errors import shorten
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import show_answer
 from clew.faces.cli.output import describe_warnings, has_colour, say, show_json, show_table
 from clew.faces.cli.root import call, opened, settings_of
 from clew.registry.envelope import Answer

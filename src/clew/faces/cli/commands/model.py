@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import show_answer
 from clew.faces.cli.commands.status import facts
 from clew.faces.cli.output import progress_line, say, show_json, show_table
 from clew.faces.cli.root import call, opened, settings_of
@@ -53,7 +53,7 @@ def use(
     Examples:
 
     - `clew model use ~/models/arctic-embed-s`
-    - `clew model use installed` goes back to the one that pip brought
+    - `clew model use installed` goes back to the one that comes with Clew
     - `clew model use none` ranks by words alone
     """
     _switch(ctx, "model_use", {"path": path}, as_json)
@@ -61,7 +61,7 @@ def use(
 
 def pull(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="minilm, arctic-s, arctic-xs or bge-small.")],
+    name: Annotated[str, typer.Argument(help="arctic-s, arctic-xs or bge-small.")],
     digest: Annotated[str | None, typer.Option(help="SHA-256 that the model's file must have.")] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:

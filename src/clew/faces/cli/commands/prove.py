@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clew.app import Clew
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import ShellAsker, ShellReply, asking, show_answer
 from clew.faces.cli.main import Exit
 from clew.faces.cli.output import show_json
-from clew.faces.cli.root import call, opened, settings_of
 from clew.ids import STEP
-from clew.registry.connection import Connection
-from clew.registry.envelope import Answer
+from clew.kinds import statuses
 
 if TYPE_CHECKING:
+    from clew.project_files import FilesBefore
+    from clew.registry.envelope import Answer
     from clew.runner.witness import WitnessedRun
 
 Row = dict[str, Any]
-OPEN = ("TODO", "ACTIVE")
+OPEN = (statuses.WORK_TODO, statuses.WORK_ACTIVE)
 SHOWN = 5
+TASKS_A_PAGE = 200
 
 
 def register(app: typer.Typer) -> None:
@@ -52,11 +52,10 @@ def prove(
     - `clew prove -- pytest -q` proves the steps of the task in focus that name it, else the first open one
     - `clew prove --step s:1 --covers 'src/**/*.py' -- make test`
     - `clew prove "cd web && npm test"` is run by your shell
-    - `clew prove --again --stale` repeats what has become stale
+    - `clew prove --again --stale` repeats whatever has become stale, in all tasks
     """
-    settings = settings_of(ctx)
-    with opened(settings) as clew:
-        prover = Prover(clew, settings.project_root, covers or [], as_json)
+    with asking(ctx) as asker:
+        prover = Prover(asker, asker.settings.project_root, covers or [], as_json)
         if again:
             # Options end at the first argument, because later ones belong to the command. With --again there is no
             # command, so a --stale that stands behind a task is ours.
@@ -74,16 +73,22 @@ def prove(
 class Prover:
     """One call of `clew prove`: finds the steps to prove, runs commands, records receipts."""
 
-    def __init__(self, clew: Clew, root: Path, covers: list[str], quiet: bool) -> None:
-        self._clew, self._root, self._covers, self._quiet = clew, root, covers, quiet
+    def __init__(self, asker: ShellAsker, root: Path, covers: list[str], quiet: bool) -> None:
+        self._asker, self._root, self._covers, self._quiet = asker, root, covers, quiet
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.project_files import scope_of_run
+        from clew.project_files import FilesBefore, scope_of_run
         from clew.runner.witness import OpenedFiles, placed, shell_line, watch
 
         named = task or self._task_of(step)
-        known = call(self._clew, "tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})
+        known = self._asker.call("tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})
+        if _is_read_only(known):
+            seen = watch(command, Path.cwd())
+            self._say_not_recorded()
+            return seen.exit_code
+        if not known.ok and self._is_server_away(known):
+            return self._prove_later(command, named, step)
         if not known.ok:
             code = show_answer(known, self._quiet)
             self._name_tasks(command)
@@ -91,82 +96,136 @@ class Prover:
         task = known.envelope["result"]["target"]["id"]
         # Taken before the run: files that the command itself writes must not count as the work it proves.
         scope = scope_of_run(self._root, self._covers, _began(known, step))
+        before = FilesBefore(self._root, scope.named or scope.changed, scope.listed)
         here = Path.cwd()
         with OpenedFiles(self._root, scope.listed) as opened:
             seen = placed(watch(command, here), here, self._root)
         # Steps that name exactly this command are meant, whichever step is in focus.
         named_by = _naming(known, shell_line(command)) if step is None else []
-        kept = True
-        for place in [{"step_id": id} for id in named_by] or [_selector(step)]:
-            answer = self._record({"task": task, **place}, seen, scope.covered(opened.paths))
-            kept = kept and answer.ok
-            if not answer.ok:
-                show_answer(answer, self._quiet)
+        places = [{"step_id": id} for id in named_by] or [_selector(step)]
+        covered = scope.covered(opened.paths)
+        kept = [self._is_kept(self._record({"task": task, **place}, seen, covered, before)) for place in places]
         # The command's own exit code wins, because scripts put `clew prove --` before a command they run anyway.
+        return seen.exit_code or (0 if all(kept) else int(Exit.REFUSED))
+
+    def _is_kept(self, answer: ShellReply | Answer) -> bool:
+        """Whether a receipt was recorded; a store that only reads is told about and no failure."""
+        if _is_read_only(answer):
+            self._say_not_recorded()
+            return True
+        if not answer.ok:
+            show_answer(answer, self._quiet)
+        return answer.ok
+
+    def _is_server_away(self, answer: ShellReply | Answer) -> bool:
+        from clew.faces.hooks.service import passes
+
+        return bool(self._asker.settings.server) and passes(answer.envelope["error"])
+
+    def _prove_later(self, command: list[str], task: str | None, step: str | None) -> int:
+        """Run the command now, and keep its receipt until the server takes it."""
+        from clew.faces.hooks import spool
+        from clew.project_files import FilesBefore, scope_of_run
+        from clew.runner.witness import OpenedFiles, placed, receipt_arguments, watch
+
+        scope = scope_of_run(self._root, self._covers, None)
+        before = FilesBefore(self._root, scope.named or (), scope.listed)
+        with OpenedFiles(self._root, scope.listed) as opened:
+            seen = placed(watch(command, Path.cwd()), Path.cwd(), self._root)
+        place = {**({"task": task} if task else {}), **_selector(step)}
+        arguments = {**place, **receipt_arguments(seen, self._root, scope.covered(opened.paths), before)}
+        try:
+            kept = spool.append(str(self._asker.settings.home), str(Path.cwd()), arguments, name=spool.PROOF)
+        except OSError:  # as in a client's sandbox
+            self._say_not_recorded()
+            return seen.exit_code
+        what = "the receipt is kept here and sent to it later" if kept else "the receipt could not be kept"
+        self._say(f"{seen.command} -> exit {seen.exit_code}; {self._asker.settings.server} does not answer: {what}")
         return seen.exit_code or (0 if kept else int(Exit.REFUSED))
 
     def _task_of(self, step: str | None) -> str | None:
         """The task of a step that is named by its id; a path such as s:1 needs the task in focus instead."""
         if step is None or not STEP.fullmatch(step.upper()):
             return None
-        found = call(self._clew, "open", {"id": step.upper()})
+        found = self._asker.call("open", {"id": step.upper()})
         return str(found.envelope["result"]["task"]) if found.ok else None
 
     def _name_tasks(self, command: list[str]) -> None:
         """Print this command once for each open task, when it is unclear which task is meant."""
         from clew.runner.witness import shell_line
 
-        listed = call(self._clew, "tasks_context", {"plans_limit": 0, "tasks_limit": 200})
+        listed = self._asker.call("tasks_context", {"plans_limit": 0, "tasks_limit": 200})
         rows = [row for row in listed.envelope["result"]["tasks"] if row["status"] in OPEN] if listed.ok else []
         for row in sorted(rows, key=lambda row: -row["updated_at_ms"])[:SHOWN]:
             self._say(f"  {row['title']}: clew prove --task {row['id']} -- {shell_line(command)}")
 
     def repeat(self, task: str | None, stale: bool) -> int:
-        """Run the commands of seen receipts again, each for the files it covered. Returns the highest exit code."""
-        known = call(self._clew, "tasks_proofs", {"task": task} if task else {})
-        if not known.ok:
-            return show_answer(known, self._quiet)
-        worst, count = 0, 0
-        for proof in known.envelope["result"]["steps"]:
-            for id in proof["repeat"] if not stale or proof["state"] == "stale" else ():
-                count += 1
-                worst = max(worst, self._again(known.envelope["result"]["target"]["id"], proof, id))
-        if not count:
+        """Run the commands of seen receipts again, each for the files it covered. Returns the highest exit code.
+
+        All stale proofs of the workspace where no task is named; the task in focus without `stale`.
+        """
+        before = len(self.receipts)
+        tasks = self._all_tasks() if stale and task is None else [task]
+        worst = max((self._repeat_task(named, stale) for named in tasks), default=0)
+        if not worst and len(self.receipts) == before:
             self._say("Nothing to run again.")
         return worst
 
+    def _all_tasks(self) -> list[str | None]:
+        found: list[str | None] = []
+        cursor = 0
+        while cursor is not None:
+            page = {"plans_limit": 0, "tasks_limit": TASKS_A_PAGE, "tasks_cursor": cursor}
+            result = self._asker.call("tasks_context", page).envelope["result"]
+            found += [row["id"] for row in result["tasks"]]
+            cursor = result["tasks_pagination"]["next_cursor"]
+        return found
+
+    def _repeat_task(self, task: str | None, stale: bool) -> int:
+        known = self._asker.call("tasks_proofs", {"task": task} if task else {})
+        if not known.ok:
+            return show_answer(known, self._quiet)
+        result = known.envelope["result"]
+        wanted = [row for row in result["steps"] if not stale or row["state"] == "stale"]
+        runs = [(proof, id) for proof in wanted for id in proof["repeat"]]
+        return max((self._again(result["target"]["id"], proof, id) for proof, id in runs), default=0)
+
     def _again(self, task: str, proof: Row, id: str) -> int:
+        from clew.project_files import FilesBefore
         from clew.runner.witness import watch
 
-        receipt = call(self._clew, "open", {"id": id}).envelope["result"]["receipt"]
+        receipt = self._asker.call("open", {"id": id}).envelope["result"]["receipt"]
         self._say(f"{proof['path']}: {receipt['command']}")
         # In the project's root, because receipts store their commands relative to it.
+        before = FilesBefore(self._root, receipt["files"])
         seen = watch([receipt["command"]], self._root)
         place = {"task": task, "step_id": proof["step_id"], "again": receipt["id"]}
-        answer = self._record(place, seen, receipt["files"])
+        answer = self._record(place, seen, receipt["files"], before)
         return seen.exit_code if answer.ok else show_answer(answer, self._quiet)
 
-    def _record(self, place: Row, seen: WitnessedRun, paths: list[str]) -> Answer:
+    def _record(self, place: Row, seen: WitnessedRun, paths: list[str], before: FilesBefore) -> ShellReply | Answer:
         from clew.runner.witness import receipt_arguments
 
-        arguments = {**place, **receipt_arguments(seen, self._root, paths)}
-        connection = Connection(
-            toolset="full",
-            agent_id=self._clew.settings.agent_id,
-            client="clew-prove",
-            durable=False,
-            local=True,
-            witness="prove",
-        )
-        answer = self._clew.dispatcher.call("tasks_receipt_record", arguments, connection)
+        arguments = {**place, **receipt_arguments(seen, self._root, paths, before)}
+        answer = self._asker.call("tasks_receipt_record", arguments, client="clew-prove", witness="prove")
         if answer.ok:
             self.receipts.append(answer.envelope["result"])
             self._say(_line(answer.envelope["result"], seen))
         return answer
 
+    def _say_not_recorded(self) -> None:
+        from clew.unrecorded import explanation
+
+        sys.stderr.write(f"{explanation(str(self._asker.settings.home))}\n")
+
     def _say(self, line: str) -> None:
         if not self._quiet:
             sys.stderr.write(f"{line}\n")
+
+
+def _is_read_only(answer: ShellReply | Answer) -> bool:
+    error = answer.envelope["error"]
+    return bool(error) and error["code"] == "STORE_READ_ONLY"
 
 
 def _selector(step: str | None) -> Row:
@@ -175,13 +234,13 @@ def _selector(step: str | None) -> Row:
     return {"step_id": step.upper()} if STEP.fullmatch(step.upper()) else {"path": step}
 
 
-def _naming(known: Answer, command: str) -> list[str]:
+def _naming(known: ShellReply | Answer, command: str) -> list[str]:
     """The steps that name a command and are open, or were closed with a proof that no longer holds."""
     rows = [row for row in known.envelope["result"]["steps"] if row["state"] != "proven" or not row["completed"]]
     return [row["step_id"] for row in rows if " ".join(command.split()) in row["tests"]]
 
 
-def _began(known: Answer, step: str | None) -> int | None:
+def _began(known: ShellReply | Answer, step: str | None) -> int | None:
     """When the step to be proven began; None if it is unknown."""
     steps = known.envelope["result"]["steps"]
     named = [row for row in steps if step is not None and step.upper() in (row["step_id"], row["path"].upper())]

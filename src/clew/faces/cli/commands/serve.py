@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from clew.faces.cli.commands.identity import sign_in_link
 from clew.faces.cli.launch import serve, serve_until_stopped
 from clew.faces.cli.output import say, show_json_line
 from clew.faces.cli.root import opened, settings_of
@@ -89,23 +90,27 @@ def observatory(
 
 
 def serve_page(settings: Settings, browser: bool, as_json: bool) -> int:
-    def announce(address: str) -> None:
-        show(settings, address, as_json)
-        if browser:
-            open_browser(address)
-
     farewell = "The Observatory is closed; everything that was acknowledged is stored.\n"
     with opened(settings) as clew:
+
+        def announce(address: str) -> None:
+            link = "" if as_json else sign_in_link(clew, address)
+            show(settings, address, as_json, link)
+            if browser:
+                open_browser(link or f"{address}/")
+
         return serve_until_stopped(clew, settings.observatory_port, announce, farewell, as_json, TRIES)
 
 
-def show(settings: Settings, address: str, as_json: bool) -> None:
+def show(settings: Settings, address: str, as_json: bool, link: str = "") -> None:
     socket = address.replace("http", "ws", 1) + "/ws"
     if as_json:
         show_json_line({"page": f"{address}/", "socket": socket, "workspace": settings.workspace})
     else:
         say("The Observatory is open.", "bold green")
         say(f"  page       {address}/")
+        if link:
+            say(f"  sign in    {link}")
         say(f"  socket     {socket}")
         say(f"  workspace  {settings.workspace}")
         say("Ctrl-C closes it.")
@@ -118,7 +123,7 @@ def open_browser(address: str) -> None:
     import threading
     import webbrowser
 
-    threading.Thread(target=webbrowser.open, args=(f"{address}/",), daemon=True).start()
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 COMMANDS = {"serve": serve_command, "observatory": observatory}

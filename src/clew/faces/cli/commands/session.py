@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from clew.app import Clew
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import show_answer
 from clew.faces.cli.output import describe_warnings, say, show_table
 from clew.faces.cli.root import call, opened, settings_of
 from clew.registry.envelope import Answer

@@ -1,19 +1,19 @@
 """`clew status`: prints the workspace, its focus and the state of the store. `clew workspaces`: lists the workspaces of
-this data directory. `clew verify`: checks the digest chains of receipts and events for later changes. `clew doctor`:
-prints the findings of ../checks.py: what works, what does not, and how to mend it. `clew version`: prints the versions
-of Clew and Python.
+this data directory. `clew digest`: tells what was done in a period. `clew verify`: checks the digest chains of receipts
+and events for later changes. `clew doctor`: prints the findings of ../checks.py: what works, what does not, and how to
+fix it. `clew version`: prints the versions of Clew and Python.
 """
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from clew import __version__
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import asking, show_answer
 from clew.faces.cli.main import Exit, exit_for
 from clew.faces.cli.output import describe_warnings, say, show_json, show_table
 from clew.faces.cli.root import call, opened, settings_of
@@ -35,14 +35,45 @@ def status(
     - `clew status`
     - `clew --workspace acme/api status --json`
     """
-    with opened(settings_of(ctx)) as clew:
-        answer = call(clew, "status", {})
+    with asking(ctx) as asker:
+        answer = asker.call("status", {})
     if answer.ok and not as_json:
         result = answer.envelope["result"]
-        show_table(("fact", "value"), facts({name: result.get(name) for name in SHOWN}))
+        shown = {name: result.get(name) for name in SHOWN}
+        show_table(("fact", "value"), [*facts(shown), *facts({"bytes": _bytes_by_kind(ctx)})])
         describe_warnings(answer.envelope["warnings"])
     else:
         raise typer.Exit(show_answer(answer, as_json))
+
+
+def _bytes_by_kind(ctx: typer.Context) -> dict[str, int]:
+    """What the store grows by; asked for here only, because the whole file is read for it."""
+    with asking(ctx) as asker:
+        answer = asker.call("vacuum", {}, toolset="full")
+    found: dict[str, int] = answer.envelope["result"]["bytes"] if answer.ok else {}
+    return found
+
+
+def digest(
+    ctx: typer.Context,
+    since: Annotated[str, typer.Option("--since", help="yesterday, today, '7 days', or a date.")] = "yesterday",
+    until: Annotated[str | None, typer.Option("--until", help="A date or time; default: now.")] = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, to be pasted.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Tell what was done in a period, by author and by plan, in sentences.
+
+    Examples:
+
+    - `clew digest`
+    - `clew digest --since "7 days" --markdown`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "digest", {"since": since, **({"until": until} if until else {})})
+    if not answer.ok or as_json:
+        raise typer.Exit(show_answer(answer, as_json))
+    text = answer.envelope["result"]["markdown"]
+    say(text if as_markdown else text.replace("*", "").replace("## ", "").replace("# ", ""))
 
 
 def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -89,18 +120,24 @@ def workspaces(
 
 
 def verify(
-    ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False
+    ctx: typer.Context,
+    what: Annotated[Literal["bundle"] | None, typer.Argument(help="`bundle` to verify files.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(help="The bundles.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check the chains of receipts and events of the workspace, and name the first break.
+    """Check the chains of receipts and events of the workspace, or those of bundles, and name the first break.
 
-    Each receipt and each event holds the digest of the one before it. Exit code 1: something was changed, removed or
-    slipped in.
+    Each receipt, each event and each change of a bundle holds the digest of the one before it. Exit code 1: something
+    was changed, removed or slipped in.
 
     Examples:
 
     - `clew verify`
     - `clew --workspace acme/api verify --json`
+    - `clew verify bundle memory.clew`
     """
+    if what == "bundle":
+        raise typer.Exit(_verify_bundles(files or [], as_json))
     with opened(settings_of(ctx)) as clew:
         answer = call(clew, "tasks_chain_verify", {})
     if not answer.ok:
@@ -114,6 +151,18 @@ def verify(
         if found["intact"]:
             say(f"intact: {found['receipts']} receipts, {found['events']} events; head {found['heads']['events']}")
     raise typer.Exit(Exit.OK if found["intact"] else Exit.REFUSED)
+
+
+def _verify_bundles(files: list[str], as_json: bool) -> int:
+    from clew.sync.bundle_format import verified
+
+    results = list(verified(files))
+    if as_json:
+        show_json({"files": [{"intact": intact, "said": line} for intact, line in results]})
+    else:
+        for _, line in results:
+            say(line)
+    return Exit.OK if results and all(intact for intact, _ in results) else Exit.REFUSED
 
 
 _MARK = {"ok": ("ok      ", "green"), "note": ("note    ", "yellow"), "problem": ("PROBLEM ", "bold red")}
@@ -155,8 +204,8 @@ def _show(findings: list[Finding]) -> None:
     for finding in findings:
         mark, style = _MARK[finding.state]
         say(f"{mark}{finding.check}: {finding.detail}", style)
-        if finding.mend:
-            say(f"          -> {finding.mend}")
+        if finding.fix:
+            say(f"          -> {finding.fix}")
 
 
 def _conclude(problems: list[Finding]) -> None:
@@ -185,4 +234,11 @@ def version(as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON
         say(f"clew {__version__} (Python {platform.python_version()})")
 
 
-COMMANDS = {"status": status, "workspaces": workspaces, "verify": verify, "doctor": doctor, "version": version}
+COMMANDS = {
+    "status": status,
+    "workspaces": workspaces,
+    "digest": digest,
+    "verify": verify,
+    "doctor": doctor,
+    "version": version,
+}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clew.app import Clew
-from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.asking import show_answer
 from clew.faces.cli.output import describe_warnings, has_colour, say, show_json, suggested_command, visible
 from clew.faces.cli.root import call, opened, settings_of
+from clew.faces.cli.takeover import STARTS, command_of, start
 from clew.registry.envelope import Answer
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def gather(clew: Clew, target: str | None, show_all: bool) -> Row | Answer:
         return listed
     for plan in listed["plans"]:
         own = [task for task in listed["tasks"] if task["parent"] == plan["id"]]
-        plan["tasks"] = with_steps(clew, plan["id"], own)
+        plan["tasks"] = [with_own_steps(task, mirror(clew, task["id"])) for task in own]
     focus = call(clew, "tasks_focus_get", {}).envelope["result"]["focus"]
     return {"workspace": clew.settings.workspace, "focus": focus, "plans": listed["plans"]}
 
@@ -85,23 +86,14 @@ def listing(clew: Clew, arguments: Row) -> Row | Answer:
             return found
 
 
-def with_steps(clew: Clew, plan: str, tasks: list[Row]) -> list[Row]:
-    """The tasks of a plan with their steps: by one call, or by one for each task of a plan that has very many."""
-    together = mirror(clew, {"plan": plan})
-    if not together.get("has_more"):
-        steps = together.get("steps", [])
-        return [{**task, "steps": [step for step in steps if step["task"] == task["id"]]} for task in tasks]
-    return [with_own_steps(task, mirror(clew, {"task": task["id"]})) for task in tasks]
-
-
 def with_own_steps(task: Row, found: Row) -> Row:
     steps = [{"task": task["id"], **step} for step in found["steps"]]
     more = found["total"] - len(steps)
     return {**task, "steps": steps, **({"more_steps": more} if more else {})}
 
 
-def mirror(clew: Clew, scope: Row) -> Row:
-    found: Row = call(clew, "tasks_mirror", {**scope, "limit": STEPS}).envelope["result"]
+def mirror(clew: Clew, task: str) -> Row:
+    found: Row = call(clew, "tasks_mirror", {"task": task, "limit": STEPS}).envelope["result"]
     return found
 
 
@@ -115,7 +107,8 @@ def draw(found: Row) -> None:
     for plan in found["plans"]:
         tree = Tree(work_text(plan, plan["plan_progress"], found["focus"]))
         for task in plan["tasks"]:
-            branch = tree.add(work_text(task, task["progress"], found["focus"]))
+            done = f"{task['steps_completed']}/{task['steps_count']}"
+            branch = tree.add(work_text(task, done, found["focus"]))
             add_steps(branch, task["steps"])
             if task.get("more_steps"):
                 branch.add(f"and {task['more_steps']} more steps")
@@ -199,15 +192,23 @@ def describe(capsule: dict[str, Any], chosen: dict[str, Any] | None) -> None:
 def handoff(
     ctx: typer.Context,
     target: Annotated[str | None, typer.Argument(help="Plan or task; default: the focus.")] = None,
+    to: Annotated[
+        str | None, typer.Option(help=f"Start this client with it: {', '.join(STARTS)}.", metavar="CLIENT")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Print a handoff in Markdown: where the work stands, what is done, what remains, what may go wrong.
+
+    With `--to` another client is started with it as its first prompt; without a terminal that command is printed.
 
     Examples:
 
     - `clew handoff TASK-001`
     - `clew handoff > handoff.md`
+    - `clew handoff --to codex`
     """
+    if to is not None:
+        command_of(to, "")  # a name that is none is refused before anything is read
     named = {"target": target} if target else {}
     with opened(settings_of(ctx)) as clew:
         report = call(clew, "tasks_handoff", {**named, "max_chars": 1_000_000})
@@ -218,6 +219,8 @@ def handoff(
     if as_json:
         show_json({name: result[name] for name in ("target", "handoff", "radar", "signals")})
         return
+    if to is not None:
+        raise typer.Exit(start(to, list(markdown(result))))
     for line in markdown(result):
         say(line)
 

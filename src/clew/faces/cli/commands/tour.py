@@ -67,7 +67,7 @@ def stops(story: Story, changed: str) -> Iterator[Stop]:
         "start",
         {
             "title": "The relay drops messages",
-            "steps": ["mend the retry; test: python test_relay.py", "write it down"],
+            "steps": ["fix the retry; test: python test_relay.py", "write it down"],
         },
     )
     yield (
@@ -103,7 +103,7 @@ def stops(story: Story, changed: str) -> Iterator[Stop]:
         {"step": "s:0"},
     )
     story.write("relay.py", changed)
-    yield "Somebody changed relay.py meanwhile: the proof is stale, and everybody is told.", "resume", {}
+    yield "relay.py changed meanwhile: the proof is stale, and every agent sees it.", "resume", {}
 
 
 def _show(text: str, name: str, arguments: dict[str, Any], answer: str) -> None:
@@ -192,11 +192,11 @@ def show_ways(settings: Settings, made: dict[str, Any]) -> None:
     ids = made["records"]
     line = f"clew --home {settings.home} --workspace {settings.workspace}"
     say("A week of work is there.", "bold green")
-    say("This morning the same test failed again, and mira was told:")
+    say("This morning the same test failed again, and mira got this:")
     for told in made["told"].splitlines():
         say(f"  {told}")
     say(f"Look at it from its project: cd {made['project']}")
-    say(f"  where it stands    {line} resume")
+    say(f"  what to go on with {line} resume")
     say(f"  why it is so       {line} recall retries jitter")
     say(f"  what was reversed  {line} call open id={ids['three']}")
     say(f"  what is stale      {line} call tasks_proofs task={ids['hunt']}")

@@ -3,8 +3,10 @@
 import { spawn } from "node:child_process";
 
 const HOOK = "clew-hook";
-const PATIENCE = 3000 + 1000 * (Number(process.env.CLEW_HOOK_SECONDS) || 0); // ms; the hook itself gives up before
+const PATIENCE = 5500 + 1000 * (Number(process.env.CLEW_HOOK_SECONDS) || 0); // ms; the hook itself gives up before
 const TOOLS = new Set(["bash", "edit", "write", "multiedit", "patch", "apply_patch"]);
+const OWN = /^clew_(start|resume|close)$/; // their answers name the task that this session works on
+const TITLES = /^You are a title generator/; // opencode asks a model for the session's title: no work, no memory
 
 /** Asks `clew-hook`. Whatever goes wrong there is no reason to disturb the session: the answer is then empty. */
 function ask(event, directory, told) {
@@ -47,6 +49,12 @@ export const Clew = async ({ directory }) => {
     if (!said.has(session)) said.set(session, []);
     if (context) said.get(session).push(context);
   };
+  const begin = async (session) => {
+    const source = compacted.delete(session) ? "compact" : said.has(session) ? "" : "startup";
+    if (!source) return;
+    note(session); // at once: the request for a title comes at the same time
+    note(session, (await tell("session-start", session, { source })).context);
+  };
 
   return {
     event: async ({ event }) => {
@@ -54,16 +62,17 @@ export const Clew = async ({ directory }) => {
       if (session?.parentID) inner.add(session.id);
     },
     "chat.message": async (input, output) => {
+      const session = input?.sessionID;
       const texts = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
       const prompt = texts.map((part) => part.text).join("\n");
-      if (!input?.sessionID || !prompt) return;
-      note(input.sessionID, (await tell("prompt", input.sessionID, { prompt })).context);
+      if (!session || !prompt) return;
+      await begin(session);
+      note(session, (await tell("prompt", session, { prompt })).context);
     },
     "experimental.chat.system.transform": async (input, output) => {
       const session = input?.sessionID;
-      if (!session || inner.has(session) || !output?.system) return;
-      const source = compacted.delete(session) ? "compact" : said.has(session) ? "" : "startup";
-      if (source) note(session, (await tell("session-start", session, { source })).context);
+      if (!session || inner.has(session) || !output?.system || TITLES.test(output.system[0])) return;
+      await begin(session);
       // Into the first block: some servers refuse a request with two system messages.
       const all = [output.system[0], ...said.get(session)].filter(Boolean);
       if (all.length) output.system[0] = all.join("\n\n");
@@ -78,7 +87,7 @@ export const Clew = async ({ directory }) => {
       throw new Error(deny);
     },
     "tool.execute.after": async (input, output) => {
-      if (!TOOLS.has(input?.tool)) return;
+      if (!TOOLS.has(input?.tool) && !OWN.test(input?.tool)) return;
       const args = input.args ?? given.get(input.callID);
       given.delete(input.callID);
       const response = { output: output?.output, metadata: { exit: output?.metadata?.exit } };

@@ -1,6 +1,5 @@
 // Calls go through the same operations that agents use.
 
-import { author } from "./people.js";
 import { state } from "./state.js";
 
 export class Refused extends Error {
@@ -27,15 +26,13 @@ export async function send(path, body) {
             "content-type": "application/json",
             "x-clew-page": "1",
             "x-clew-key": pageKey(),
-            "x-clew-author": author(),
           },
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: "same-origin",
   });
   const answer = await response.json().catch(() => ({}));
   // The token was changed, or the server was started anew: then the page asks for it again.
-  if (response.status === 401 && path !== "/page/login")
-    window.dispatchEvent(new Event("clew-locked"));
+  if (response.status === 401 && path !== "/page/login") window.dispatchEvent(new Event("clew-locked"));
   if (!response.ok)
     throw new Refused({
       code: String(response.status),
@@ -54,15 +51,35 @@ async function reach(path, request) {
   }
 }
 
+// What the calls of one action wrote, as event numbers: by them exactly this is undone, whatever others
+// wrote since. Reading writes nothing, so what is read meanwhile adds nothing.
+/** @type {number[] | null} */
+let writes = null;
+export async function recorded(run) {
+  const before = writes;
+  /** @type {number[]} */
+  const events = [];
+  writes = events;
+  try {
+    return { result: await run(), events };
+  } finally {
+    writes = before;
+  }
+}
+
+// Takes back what was written, the last first. A person may undo what an agent wrote, too.
+export async function undoWrites(events) {
+  for (const event of [...events].reverse()) await call("undo", { event: String(event) });
+}
+
 // The whole envelope of an operation.
 export async function envelope(name, args = {}) {
-  const known = Object.fromEntries(
-    Object.entries(args).filter(([, value]) => value !== undefined && value !== null),
-  );
+  const known = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
   const answer = await send("/page/call", {
     name,
     arguments: { workspace: state.workspace, ...known },
   });
+  if (answer.written) writes?.push(answer.written);
   if (!answer.success) throw new Refused(answer.error, answer);
   return answer;
 }

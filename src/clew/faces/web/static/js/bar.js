@@ -35,8 +35,7 @@ function toWorkspace(name) {
   const { place, parts } = address();
   const known = placeNamed(place) ?? placeNamed("inbox");
   const { view } = viewOf(known, parts);
-  location.hash =
-    view === known.views[0] ? linkIn(name, known.name) : linkIn(name, known.name, view.name);
+  location.hash = view === known.views[0] ? linkIn(name, known.name) : linkIn(name, known.name, view.name);
 }
 
 function drawPlaces() {
@@ -47,7 +46,7 @@ function drawPlaces() {
         "a",
         { href: link(name), data: { page: name }, title: `${asks} (g ${key})` },
         words,
-        el("span", { class: "count", hidden: true }),
+        name === "inbox" ? el("span.count", { hidden: true }) : null,
       ),
     ),
   );
@@ -58,7 +57,7 @@ function drawPlaces() {
         "a",
         { href: link(name), data: { page: name }, title: `${asks} (g ${key})` },
         icon(name),
-        el("span", { class: "words" }, words),
+        el("span.words", words),
       ),
     ),
   );
@@ -107,9 +106,7 @@ export function markPlace(place, view) {
 function drawWorkspaces() {
   replace(
     workspaces(),
-    state.workspaces.map((name) =>
-      el("option", { value: name, selected: name === state.workspace }, name),
-    ),
+    state.workspaces.map((name) => el("option", { value: name, selected: name === state.workspace }, name)),
   );
 }
 
@@ -117,13 +114,14 @@ function drawYou() {
   const button = document.getElementById("you");
   const name = state.person;
   button.textContent = name ? initials(name) : "?";
-  button.title = name ? `You are ${name}` : "Say who you are";
+  button.title = name ? `You are signed in as ${name}` : "Sign in";
   button.setAttribute("aria-label", `${button.textContent}: ${button.title}`);
 }
 
 const initials = (name) =>
   name
-    .split(/\s+/)
+    .replace("@", "")
+    .split(/[._-]+/)
     .map((word) => word[0] ?? "")
     .slice(0, 2)
     .join("")

@@ -10,17 +10,12 @@ const plain = (text) => (/^[\w.:@/+,=-]+$/.test(text) ? text : quoted(text));
 // `clew --home HOME --workspace NAME word word`; a flag is a word that begins with --.
 export function clewCommand(...words) {
   const where = [...(state.home ? ["--home", state.home] : []), "--workspace", state.workspace];
-  return [
-    state.command || "clew",
-    ...where.map(plain),
-    ...words.map((word) => plain(String(word))),
-  ].join(" ");
+  return [state.command || "clew", ...where.map(plain), ...words.map((word) => plain(String(word)))].join(" ");
 }
 
 // A run proves something only in the project's own directory, so it goes there first.
 function inProject(...commands) {
-  const there =
-    state.project && state.workspace === state.own ? [`cd ${plain(state.project)}`] : [];
+  const there = state.project && state.workspace === state.own ? [`cd ${plain(state.project)}`] : [];
   return [...there, ...commands].join(" && ");
 }
 
@@ -50,18 +45,7 @@ export function commandFor(name, params = {}) {
     ([key, value]) => value !== null && value !== undefined && key !== "workspace",
   );
   const value = (given) => (typeof given === "string" ? given : JSON.stringify(given));
-  return [
-    clewCommand("call", name),
-    ...shown.map(([key, given]) => `${key}=${plain(value(given))}`),
-  ].join(" ");
-}
-
-// A line that the server suggests, `name key=value ...`, as a command that works.
-export function commandOfLine(line) {
-  const words = String(line).replace(/^CMD:\s*/, "");
-  return /^[a-z]\w*( |$)/.test(words) && state.operations.has(words.split(" ")[0])
-    ? `${clewCommand("call")} ${words}`
-    : words;
+  return [clewCommand("call", name), ...shown.map(([key, given]) => `${key}=${plain(value(given))}`)].join(" ");
 }
 
 const PLACES = {
@@ -73,7 +57,7 @@ const PLACES = {
   session_list: () => ({ href: link("now", "session"), words: "Show all sessions" }),
   list_blocks: () => ({ href: link("know", "lists"), words: "Show all that is remembered" }),
   status: () => ({ href: link("now"), words: "Show what is going on" }),
-  branch_list: () => ({ href: link("know", "cards"), words: "Show the cards" }),
+  branch_list: () => ({ href: link("know", "branches"), words: "Show the branches" }),
 };
 
 // Calls that show one record, and the argument that names it.

@@ -1,37 +1,28 @@
 // `c`: write something new. What is written goes through the operations that agents use.
 
-import { call } from "./api.js";
+import { call, recorded } from "./api.js";
 import { el } from "./dom.js";
 import { askFields } from "./forms.js";
 import { dialog } from "./keys.js";
 import { icon } from "./kinds.js";
-import { notice } from "./notices.js";
-import { problemNotice } from "./parts.js";
+import { OPEN_KINDS, STANDING } from "./lifecycle.js";
+import { report, undoOf } from "./parts.js";
 import { named } from "./people.js";
-import { objectLink } from "./router.js";
+import { link, objectLink } from "./router.js";
 
-const KINDS = [
-  "decision",
-  "rule",
-  "preference",
-  "fact",
-  "lesson",
-  "rejected",
-  "question",
-  "hypothesis",
-];
+// A decision first: it is what people write most.
+const KINDS = [...new Set(["decision", ...STANDING, ...OPEN_KINDS])];
 
 const FORMS = {
   decision: {
-    words: "Remember something",
+    words: "Write a decision, rule or lesson",
     icon: "decision",
     fields: [
-      { name: "text", words: "What holds", required: true, rows: 3 },
+      { name: "text", words: "What it says", required: true, rows: 3 },
       { name: "kind", words: "As a", options: KINDS.map((kind) => [kind, kind]) },
       { name: "why", words: "Why", rows: 2 },
     ],
-    run: async ({ text, kind, why }) =>
-      (await call("remember", { text, kind, why: why || undefined })).id,
+    run: ({ text, kind, why }) => call("remember", { text, kind, why: why || undefined }),
   },
   plan: {
     words: "Make a plan",
@@ -41,9 +32,7 @@ const FORMS = {
       { name: "description", words: "What it is for", rows: 3 },
     ],
     run: async ({ title, description }) =>
-      (await call("tasks_create", { kind: "plan", title, description: description || undefined }))
-        .id,
-    undo: (id) => call("tasks_delete", { plan: id }),
+      (await call("tasks_create", { kind: "plan", title, description: description || undefined })).id,
   },
   task: {
     words: "Start a task",
@@ -51,7 +40,7 @@ const FORMS = {
     fields: [
       { name: "title", words: "Title", required: true },
       { name: "steps", words: "Steps, one on each line", rows: 4 },
-      { name: "plan", words: "Plan (an id or a title; may stay empty)" },
+      { name: "plan", words: "Plan (optional)", kind: "record", kinds: ["plan"] },
     ],
     run: async ({ title, steps, plan }) => {
       const lines = steps
@@ -65,10 +54,10 @@ const FORMS = {
       });
       return made.task ?? made.task_id ?? made.id;
     },
-    undo: (id) => call("tasks_delete", { task: id }),
   },
   note: {
     words: "Write a note",
+    undo: null,
     icon: "note",
     fields: [
       { name: "title", words: "Title" },
@@ -84,12 +73,13 @@ const FORMS = {
     },
   },
   job: {
-    words: "Hand out a job",
+    words: "Create a job",
+    undo: null,
     icon: "job",
     fields: [
       { name: "title", words: "Title", required: true },
-      { name: "prompt", words: "What the runner is told", required: true, rows: 5 },
-      { name: "task", words: "For a task (its id; may stay empty)" },
+      { name: "prompt", words: "Prompt", required: true, rows: 5 },
+      { name: "task", words: "For a task (optional)", kind: "record", kinds: ["task"] },
     ],
     run: async ({ title, prompt, task }) =>
       (await call("tasks_jobs_create", { title, prompt, task: task || undefined })).job.job_id,
@@ -105,15 +95,27 @@ export async function create(kind, known = {}) {
   const form = FORMS[chosen];
   if (!form) return;
   const fields = form.fields.map((field) => ({ ...field, value: known[field.name] }));
-  const given = await askFields(form.words, fields);
-  if (!given || !(await named())) return;
-  try {
-    const id = await form.run(given);
-    notice(`Written: ${id ?? form.words}`, "info", id && form.undo ? () => form.undo(id) : null);
-    if (id) location.hash = objectLink(id);
-  } catch (problem) {
-    problemNotice(problem);
-  }
+  const send = async (given) => (await named()) && recorded(() => form.run(given));
+  const made = await askFields(form.words, fields, { send, doIt: "Save" });
+  if (!made) return;
+  const { result, events } = made;
+  const id = result?.id ?? result;
+  report(answered(result), id, undoOf(id, events, form.undo));
+  // What contradicts something in force is decided where both can be read.
+  if (result?.proposal) location.hash = link("inbox", result.proposal);
+  else if (id) location.hash = objectLink(id);
+}
+
+// What `remember` answers an agent, a person reads too.
+function answered(result) {
+  if (typeof result === "string" || !result) return `Written: ${result}`;
+  const quoted = (list) => list.map(({ id, text }) => `${id} “${text}”`).join(", ");
+  const { id, state, written, contradicts, repeats, reason } = result;
+  if (!written) return `${id} already says this`;
+  if (state === "proposed" && contradicts.length)
+    return `Proposed as ${id}: it contradicts ${quoted(contradicts)}. Decide which holds.`;
+  if (state === "proposed") return `Proposed as ${id}${reason ? `: ${reason}` : ""}`;
+  return `Written: ${id}${repeats.length ? `. It nearly repeats ${quoted(repeats)}` : ""}`;
 }
 
 function choose() {
@@ -122,16 +124,13 @@ function choose() {
       "Create",
       "create",
       el(
-        "ul",
-        { class: "plain choices" },
+        "ul.plain.choices",
         Object.entries(FORMS).map(([name, form]) =>
           el(
             "li",
-            {},
             el(
               "button",
               {
-                type: "button",
                 data: { make: name },
                 onclick: () => {
                   shut();

@@ -2,23 +2,37 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export function el(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+/**
+ * An element: `el("p.quiet", "words")`, `el("a#home.button", { href }, "Home")`. A button submits only when it says so.
+ * @param {string} shape its name, `#` its id and `.` each of its classes
+ * @param {any[]} given its attributes, which may be left out, and its children
+ * @returns {any}
+ */
+export function el(shape, ...given) {
+  const [, tag] = SHAPE.exec(shape);
+  const node = document.createElement(tag);
+  if (tag === "button") node.setAttribute("type", "button");
+  return fill(node, shape, given);
 }
 
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
-}
+/** @returns {any} */
+export const svg = (shape, ...given) => fill(document.createElementNS(SVG, SHAPE.exec(shape)[1]), shape, given);
 
-function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
+const SHAPE = /^([\w-]+)(?:#([\w-]+))?((?:\.[\w-]+)*)$/;
+
+function fill(node, shape, given) {
+  const [, , id, classes] = SHAPE.exec(shape);
+  if (id) node.id = id;
+  if (classes) node.setAttribute("class", classes.slice(1).replaceAll(".", " "));
+  const hasAttributes = given[0]?.constructor === Object;
+  for (const [name, value] of Object.entries(hasAttributes ? given[0] : {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) listen(node, name.slice(2), value);
-    else if (name === "data")
-      for (const [key, text] of Object.entries(value)) node.dataset[key] = text;
+    else if (name === "key") node.dataset.key = value;
+    else if (name === "data") for (const [key, text] of Object.entries(value)) node.dataset[key] = text;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  append(node, children);
+  append(node, hasAttributes ? given.slice(1) : given);
   return node;
 }
 
@@ -66,19 +80,14 @@ export function shorten(text, limit) {
 export function ago(stamp) {
   const at = typeof stamp === "number" ? stamp : Date.parse(stamp);
   if (!Number.isFinite(at)) return "";
-  return el(
-    "time",
-    { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() },
-    since(at),
-  );
+  return el("time", { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, since(at));
 }
 
 function since(at) {
   const seconds = Math.max(0, Math.round((Date.now() - at) / 1000));
   if (seconds < 60) return "just now";
   if (seconds > WEEK) return day(at);
-  const [unit, size] =
-    seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
+  const [unit, size] = seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
   const count = Math.floor(seconds / size);
   return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
 }
@@ -107,7 +116,7 @@ export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = el("textarea", { class: "hidden-text", "aria-hidden": "true" });
+    const area = el("textarea.hidden-text", { "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
     area.select();
@@ -118,11 +127,7 @@ export async function copy(text) {
 
 export function copyButton(text, label = "copy") {
   const what = shorten(text, 400);
-  const button = el(
-    "button",
-    { type: "button", class: "small", "aria-label": `${label} ${what}`, onclick: run },
-    label,
-  );
+  const button = el("button.small", { "aria-label": `${label} ${what}`, onclick: run }, label);
   const say = (words) => {
     button.textContent = words;
     button.setAttribute("aria-label", `${words} ${what}`);

@@ -1,74 +1,191 @@
-// Asks for what an action needs: a few fields in a dialog, sent by Ctrl-Enter or the button.
+// Asks for what an action needs: a few fields in a dialog, sent by Ctrl-Enter or the button. The dialog
+// stays open until what it sends was answered; an error is shown in it, and what was typed is kept.
 
-import { el } from "./dom.js";
+import { el, replace } from "./dom.js";
+import { draftOf, dropDraft, keepDraft } from "./drafts.js";
 import { dialog } from "./keys.js";
+import { notice } from "./notices.js";
+import { explain, problemNotice, sentence } from "./parts.js";
+import { picker } from "./picker.js";
+import { state } from "./state.js";
 
 /**
- * @typedef {{name: string, words: string, kind?: string, value?: string, required?: boolean,
+ * @typedef {{name: string, words: string, kind?: string, kinds?: string[], value?: string, required?: boolean,
  *   options?: [string, string][], hint?: string, rows?: number}} Field
+ * @typedef {{doIt?: string, lead?: any, key?: string,
+ *   ways?: (problem: any) => {words: string, also: Record<string, any>}[],
+ *   refuses?: ((values: Record<string, string>) => string) | null,
+ *   send?: ((values: Record<string, string>) => any) | null}} Asking
+ * `send` does what was asked for while the dialog is open; `refuses` says in words what is wrong with the
+ * fields; `key` tells drafts of the same dialog apart. `ways` offers what may be sent along after a refusal, such as
+ * which record is replaced.
  * @param {string} title
  * @param {Field[]} fields
- * @param {string} [doIt] the words of the button
- * @param {any} [lead] what stands above the fields
- * @param {((values: Record<string, string>) => string) | null} [refuses] what is wrong with it, in words
- * @returns {Promise<Record<string, string> | null>} what was filled in; null when it was left
+ * @param {Asking} [asking]
+ * @returns {Promise<any>} what `send` answered, else what was filled in; null when it was left
  */
-export function askFields(title, fields, doIt = title, lead = null, refuses = null) {
-  return new Promise((resolve) => {
-    const inputs = fields.map(input);
-    let answered = false;
-    const submit = (event) => {
-      event?.preventDefault();
-      const form = /** @type {HTMLFormElement} */ (box.querySelector("form"));
-      const values = Object.fromEntries(
-        fields.map(({ name }, index) => [name, inputs[index].value.trim()]),
-      );
-      // Said at the first field, and taken back with the next key, so that what was typed stays.
-      inputs[0]?.setCustomValidity(refuses?.(values) ?? "");
-      if (!form.reportValidity()) return;
-      answered = true;
-      shut();
-      resolve(values);
-    };
+export function askFields(title, fields, asking = {}) {
+  return new Promise((resolve) => new Form(title, fields, asking, resolve).show());
+}
+
+class Form {
+  /** @param {Asking} asking */
+  constructor(title, fields, asking, resolve) {
+    this.title = title;
+    this.fields = fields;
+    this.asking = asking;
+    this.resolve = resolve;
+    this.draft = `${state.workspace} ${asking.key ?? title}`;
+    this.sending = false;
+    this.answered = false;
+    this.said = el("div.form-problem", { role: "alert", hidden: true });
+    this.button = el("button.primary", { type: "submit" }, asking.doIt ?? title);
+    this.inputs = fields.map((field) => input(field));
+  }
+
+  show() {
+    const kept = this.restore();
     const { box, shut } = dialog(
-      title,
+      this.title,
       "ask",
       el(
-        "form",
+        "form.stack.tight",
         {
-          class: "stack tight",
-          onsubmit: submit,
+          onsubmit: (event) => this.submit(event),
           novalidate: true,
-          oninput: () => inputs[0]?.setCustomValidity(""),
+          oninput: () => this.typed(),
+          onchange: () => this.typed(),
           onkeydown: (event) => {
             const sends = event.ctrlKey || event.metaKey || event.target.matches("select");
-            if (event.key === "Enter" && sends) submit(event);
+            if (event.key === "Enter" && sends) this.submit(event);
           },
         },
-        lead,
-        fields.map((field, index) => labelled(field, inputs[index])),
-        el("div", { class: "row" }, el("button", { class: "primary" }, doIt)),
+        this.asking.lead,
+        kept ? this.keptNote() : null,
+        this.fields.map((field, index) => labelled(field, this.inputs[index])),
+        this.said,
+        el("div.row.send", this.button),
       ),
     );
+    this.box = box;
+    this.shut = shut;
     new MutationObserver((_changes, observer) => {
       if (box.isConnected) return;
       observer.disconnect();
-      if (!answered) resolve(null);
+      this.left();
     }).observe(document.body, { childList: true });
-    inputs[0]?.focus();
-    inputs[0]?.select?.();
-  });
+    this.inputs[0]?.focus();
+    this.inputs[0]?.select?.();
+  }
+
+  get values() {
+    return Object.fromEntries(this.fields.map(({ name }, index) => [name, this.inputs[index].value.trim()]));
+  }
+
+  // A field that was filled in by the page is no draft; only what somebody typed is.
+  typed() {
+    this.inputs[0]?.setCustomValidity?.("");
+    const own = this.fields.some((field, index) => !field.options && this.inputs[index].value !== (field.value ?? ""));
+    if (own) keepDraft(this.draft, this.values);
+    else dropDraft(this.draft);
+  }
+
+  restore() {
+    const values = draftOf(this.draft);
+    if (!values) return false;
+    this.fields.forEach(({ name }, index) => {
+      if (name in values) this.inputs[index].value = values[name];
+    });
+    return true;
+  }
+
+  keptNote() {
+    const again = () => {
+      dropDraft(this.draft);
+      this.fields.forEach((field, index) => {
+        this.inputs[index].value = field.value ?? field.options?.[0][0] ?? "";
+      });
+      note.remove();
+      this.inputs[0]?.focus();
+    };
+    const note = el(
+      "p#draft-kept.quiet",
+      "This is what you typed before. ",
+      el("button.link", { onclick: again }, "Start over"),
+    );
+    return note;
+  }
+
+  async submit(event, also = {}) {
+    event?.preventDefault();
+    if (this.sending) return;
+    const values = { ...this.values, ...also };
+    // Reported at the first field, and cleared with the next key, so that what was typed stays.
+    this.inputs[0]?.setCustomValidity?.(this.asking.refuses?.(values) ?? "");
+    const form = /** @type {HTMLFormElement} */ (this.box.querySelector("form"));
+    if (!form.reportValidity()) return;
+    this.busy(true);
+    try {
+      const result = this.asking.send ? await this.asking.send(values) : values;
+      // Whoever was asked for a name and gave none has sent nothing.
+      if (result === false) return;
+      this.answered = true;
+      dropDraft(this.draft);
+      this.shut();
+      this.resolve(result);
+    } catch (problem) {
+      this.failed(problem);
+    } finally {
+      this.busy(false);
+    }
+  }
+
+  busy(is) {
+    this.sending = is;
+    this.button.ariaDisabled = is ? "true" : null;
+    if (is) this.said.hidden = true;
+  }
+
+  failed(problem) {
+    keepDraft(this.draft, this.values);
+    if (!this.box.isConnected) {
+      problemNotice(problem);
+      this.resolve(null);
+      return;
+    }
+    const ways = this.asking.ways?.(problem) ?? [];
+    replace(
+      this.said,
+      ways.length ? el("p", el("strong", sentence(problem.message))) : explain(problem),
+      el(
+        "p.row",
+        ways.map(({ words, also }) => el("button", { onclick: () => this.submit(null, also) }, words)),
+      ),
+    );
+    this.said.hidden = false;
+    this.said.scrollIntoView({ block: "nearest" });
+  }
+
+  // Closed by Escape, by its button or by a press beside it.
+  left() {
+    if (this.answered || this.sending) return;
+    if (draftOf(this.draft)) notice("What you typed is kept: it is there when you open this again.");
+    this.resolve(null);
+  }
 }
 
 function input(field) {
   const id = `ask-${field.name}`;
+  if (field.kind === "record") {
+    const node = picker(field, id);
+    if (field.value) node.value = field.value;
+    return node;
+  }
   if (field.options)
     return el(
       "select",
       { id },
-      field.options.map(([value, words]) =>
-        el("option", { value, selected: value === field.value }, words),
-      ),
+      field.options.map(([value, words]) => el("option", { value, selected: value === field.value }, words)),
     );
   const tag = field.rows ? "textarea" : "input";
   const node = el(tag, {
@@ -76,7 +193,7 @@ function input(field) {
     rows: field.rows,
     type: field.rows ? null : (field.kind ?? "text"),
     required: field.required ?? false,
-    maxlength: 4000,
+    maxlength: 20_000,
     autocomplete: "off",
   });
   node.value = field.value ?? "";
@@ -85,10 +202,9 @@ function input(field) {
 
 function labelled(field, node) {
   return el(
-    "div",
-    { class: "field" },
-    el("label", { for: node.id }, field.words, field.required ? "" : ""),
+    "div.field",
+    el("label", { for: `ask-${field.name}` }, field.words),
     node,
-    field.hint ? el("p", { class: "quiet" }, field.hint) : null,
+    field.hint ? el("p.quiet", field.hint) : null,
   );
 }

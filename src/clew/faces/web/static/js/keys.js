@@ -43,8 +43,7 @@ export function pressed(event) {
   leader = !leader && chord === "g" ? "g" : "";
   const found = maps.find(({ keys }) => keys[wanted]);
   // Enter and Space belong to the button or link that has the focus.
-  if (!found || ([" ", "Enter"].includes(event.key) && target.closest?.("button, a, summary")))
-    return;
+  if (!found || ([" ", "Enter"].includes(event.key) && target.closest?.("button, a, summary"))) return;
   if (found.keys[wanted][1](event) !== false) event.preventDefault();
 }
 
@@ -63,24 +62,21 @@ export function showKeys() {
   const part = ({ title, keys }) =>
     el(
       "section",
-      {},
-      el("h3", {}, title),
+      el("h3", title),
       el(
-        "dl",
-        { class: "keys" },
+        "dl.keys",
         Object.entries(keys)
           .filter(([, [words]]) => words)
           .flatMap(([key, [words]]) => [
             el(
               "dt",
-              {},
-              key.split(" ").map((one) => el("kbd", {}, NAMES[one] ?? one)),
+              key.split(" ").map((one) => el("kbd", NAMES[one] ?? one)),
             ),
-            el("dd", {}, words),
+            el("dd", words),
           ]),
       ),
     );
-  dialog("Keys", "keys-help", el("div", { class: "columns" }, maps.map(part)));
+  dialog("Keys", "keys-help", el("div.columns", maps.map(part)));
 }
 
 const NAMES = { " ": "Space", ArrowDown: "↓", ArrowUp: "↑" };
@@ -90,18 +86,9 @@ export function dialog(title, id, ...children) {
   const before = /** @type {HTMLElement} */ (document.activeElement);
   const box = /** @type {HTMLDialogElement} */ (
     el(
-      "dialog",
-      { class: "dialog", id, "aria-label": title },
-      el(
-        "header",
-        {},
-        el("h2", {}, title),
-        el(
-          "button",
-          { type: "button", class: "icon", "aria-label": `Close ${title}`, onclick: () => shut() },
-          "×",
-        ),
-      ),
+      "dialog.dialog",
+      { id, "aria-label": title },
+      el("header", el("h2", title), el("button.icon", { "aria-label": `Close ${title}`, onclick: () => shut() }, "×")),
       children,
     )
   );

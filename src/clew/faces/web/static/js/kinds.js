@@ -2,7 +2,7 @@
 // thoughts and cards the colour of their kind. Lists, the panel, Ctrl-K and the graphs use it.
 
 import { svg } from "./dom.js";
-import { IDS } from "./facts.js";
+import { IDS, RECORD_KINDS } from "./facts.js";
 
 // Paths are drawn with a stroke of 1.5 in the colour of the text around them.
 const SHAPES = {
@@ -16,8 +16,7 @@ const SHAPES = {
   note: "M3.4 1.9h6.2l3 3v9.2H3.4zM9.4 2v3.2h3M5.6 8h4.8M5.6 10.8h4.8",
   frame: "M2.4 3.4h11.2v9.2H2.4z",
   hypothesis: "M6 13.8h4M5.4 10.6a4.4 4.4 0 1 1 5.2 0c-.5.4-.6.8-.6 1.4H6c0-.6-.1-1-.6-1.4z",
-  question:
-    "M5.6 6a2.4 2.4 0 1 1 3.4 2.2c-.7.4-1 .8-1 1.6M8 12.4v.2M8 1.6a6.4 6.4 0 1 0 0 12.8A6.4 6.4 0 0 0 8 1.6z",
+  question: "M5.6 6a2.4 2.4 0 1 1 3.4 2.2c-.7.4-1 .8-1 1.6M8 12.4v.2M8 1.6a6.4 6.4 0 1 0 0 12.8A6.4 6.4 0 0 0 8 1.6z",
   test: "M6 1.9h4M6.8 2v4.4L3.4 12.6c-.4.8 0 1.5.9 1.5h7.4c.9 0 1.3-.7.9-1.5L9.2 6.4V2M5 10.4h6",
   evidence: "M7 2.4a4.6 4.6 0 1 0 0 9.2 4.6 4.6 0 0 0 0-9.2zM10.4 10.4l3.4 3.4",
   update: "M13.4 8a5.4 5.4 0 1 1-1.6-3.8M12.6 1.8v2.8H9.8",
@@ -30,12 +29,10 @@ const SHAPES = {
   runner: "M4.4 2.6l8 5.4-8 5.4z",
   proposal: "M3.4 1.9h6.2l3 3v9.2H3.4zM8 6.2v5.2M5.4 8.8h5.2",
   contradiction: "M2 5.4h9.4L8.8 2.8M14 10.6H4.6l2.6 2.6",
-  conflict:
-    "M4 2.2v3.2c0 3 8 2.4 8 5.4v3M12 2.2v3.2c0 1-1 1.6-2.2 2.1M4 13.8v-3c0-1.1 1-1.7 2.3-2.2",
+  conflict: "M4 2.2v3.2c0 3 8 2.4 8 5.4v3M12 2.2v3.2c0 1-1 1.6-2.2 2.1M4 13.8v-3c0-1.1 1-1.7 2.3-2.2",
   signal:
     "M8 14V8.4M8 6.2a1.1 1.1 0 1 0 0 2.2 1.1 1.1 0 0 0 0-2.2zM5.2 10.2a4 4 0 0 1 0-5.8M10.8 10.2a4 4 0 0 0 0-5.8M3 12.2a7 7 0 0 1 0-9.8M13 12.2a7 7 0 0 0 0-9.8",
-  anchor:
-    "M8 1.8a1.6 1.6 0 1 0 0 3.2 1.6 1.6 0 0 0 0-3.2zM8 5v9M5 7h6M2.4 9.4c.4 3 2.6 4.6 5.6 4.6s5.2-1.6 5.6-4.6",
+  anchor: "M8 1.8a1.6 1.6 0 1 0 0 3.2 1.6 1.6 0 0 0 0-3.2zM8 5v9M5 7h6M2.4 9.4c.4 3 2.6 4.6 5.6 4.6s5.2-1.6 5.6-4.6",
   agent: "M8 2a2.8 2.8 0 1 0 0 5.6A2.8 2.8 0 0 0 8 2zM2.6 14c.4-3 2.4-4.6 5.4-4.6s5 1.6 5.4 4.6",
   receipt: "M3.6 1.8h8.8v12.4l-2.2-1.4L8 14.2l-2.2-1.4-2.2 1.4zM5.8 7.4l1.6 1.6 3-3.2",
   review: "M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 4.4V8l2.6 1.8",
@@ -71,8 +68,8 @@ const WORDS = { anchor: "area", doc_entry: "note", receipt: "proof", session: "r
 export function icon(kind) {
   const shape = SHAPES[kind] ?? SHAPES[SAME[kind]] ?? SHAPES.record;
   return svg(
-    "svg",
-    { class: "kind-icon", viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
+    "svg.kind-icon",
+    { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
     svg("path", { d: shape }),
   );
 }
@@ -83,30 +80,17 @@ const FORMS = Object.entries(IDS)
   .filter(([kind]) => !["workspace", "agent", "entry", "block"].includes(kind))
   .map(([kind, form]) => [kind, new RegExp(form)]);
 const PREFIXES = {
-  D: "decision",
-  R: "rule",
-  U: "preference",
-  X: "rejected",
-  L: "lesson",
-  F: "fact",
-  FACT: "fact",
-  T: "task",
-  P: "proposal",
-  C: "contradiction",
-  SIG: "signal",
-  AR: "receipt",
-  PER: "person",
-  PRJ: "project",
-  TOOL: "tool",
-  INC: "incident",
+  ...Object.fromEntries(RECORD_KINDS.filter(({ prefix }) => prefix).map(({ prefix, name }) => [prefix, name])),
   EV: "evidence",
 };
+const STANDING = RECORD_KINDS.filter(({ family }) => family === "standing");
+const NUMBERED = new RegExp(`^(${STANDING.map(({ prefix }) => prefix).join("|")}|EV)-\\d+$`);
 
 // What an id stands for by its form; "record" when only the server can tell (cards may have any
 // id).
 export function kindOf(id) {
   const name = String(id ?? "");
-  const [, letters] = /^([A-Z]+)-\d{8}-\d+/.exec(name) ?? /^([RUXLF]|EV)-\d+$/.exec(name) ?? [];
+  const [, letters] = /^([A-Z]+)-\d{8}-\d+/.exec(name) ?? NUMBERED.exec(name) ?? [];
   if (letters && PREFIXES[letters]) return PREFIXES[letters];
   const formed = FORMS.find(([, form]) => /** @type {RegExp} */ (form).test(name));
   if (formed) return String(formed[0]);

@@ -8,7 +8,7 @@ import { keymap, pressed, showKeys } from "./keys.js";
 import { skip, start as startShowing } from "./navigation.js";
 import { undoLast } from "./notices.js";
 import { explain } from "./parts.js";
-import { recallName } from "./people.js";
+import { signInByLink } from "./people.js";
 import { PLACES } from "./places.js";
 import { go } from "./router.js";
 import { follow as followScroll } from "./scroll.js";
@@ -22,12 +22,13 @@ const REFRESH = 20_000;
 const main = document.getElementById("main");
 
 async function start() {
-  recallName();
   keepFocus();
   document.getElementById("theme").addEventListener("click", nextTheme);
+  document.getElementById("new").addEventListener("click", () => makeNew());
   document.querySelector(".skip").addEventListener("click", skip);
   window.addEventListener("keydown", pressed);
   window.addEventListener("clew-locked", () => lock());
+  await signInByLink();
   const known = await learn();
   if (!known.open) return lock();
   const wanted = remembered("workspace", known.workspace);
@@ -47,11 +48,12 @@ async function learn() {
   const known = await send("/page/state");
   state.version = known.version;
   state.guarded = known.token_needed;
+  state.person = known.person ?? "";
   if (!known.open) return known;
   state.workspaces = known.workspaces;
   state.operations = new Set(known.operations);
   state.own = known.workspace;
-  for (const name of ["home", "project", "command", "locked", "assets", "connect"])
+  for (const name of ["home", "project", "command", "locked", "assets", "connect", "clients"])
     state[name] = known[name] ?? state[name];
   return known;
 }
@@ -64,15 +66,15 @@ function lock() {
   askForToken(main);
 }
 
+const makeNew = async () => (await import("./create.js")).create();
+
 function globalKeys() {
-  const places = Object.fromEntries(
-    PLACES.map(({ name, words, key }) => [`g ${key}`, [words, () => go(name)]]),
-  );
+  const places = Object.fromEntries(PLACES.map(({ name, words, key }) => [`g ${key}`, [words, () => go(name)]]));
   keymap("Everywhere", {
     ...places,
     "Ctrl-k": ["Find anything, go anywhere", () => search()],
     "/": ["Find here, or anywhere", () => toSearch()],
-    c: ["Create", async () => (await import("./create.js")).create()],
+    c: ["New", makeNew],
     z: ["Undo what was done last", () => undoLast()],
     t: ["Light, dark or as the system", nextTheme],
     "?": ["These keys", showKeys],
@@ -89,9 +91,7 @@ function globalKeys() {
 
 // The search field of what is shown; where there is none, the one for everything.
 function toSearch() {
-  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (
-    main.querySelectorAll("[data-search]")
-  );
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (main.querySelectorAll("[data-search]"));
   const shown = [...fields].find((field) => field.checkVisibility());
   if (shown) shown.focus();
   else search();
@@ -101,11 +101,11 @@ start().catch((problem) =>
   replace(
     main,
     el(
-      "section",
-      { class: "problem", role: "alert" },
-      el("h1", {}, "Clew cannot be reached"),
+      "section.problem",
+      { role: "alert" },
+      el("h1", "Clew cannot be reached"),
       explain(problem),
-      el("p", {}, el("button", { type: "button", onclick: () => location.reload() }, "Try again")),
+      el("p", el("button", { onclick: () => location.reload() }, "Try again")),
     ),
   ),
 );

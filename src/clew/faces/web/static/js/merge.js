@@ -31,8 +31,8 @@ const brought = ({ cards, notes, conflicts }) =>
 
 export function mergeButton(from, into) {
   return el(
-    "button",
-    { type: "button", id: "merge", onclick: (event) => merge(event.currentTarget, from, into) },
+    "button#merge",
+    { onclick: (event) => merge(event.currentTarget, from, into) },
     `Merge ${from} into ${into}`,
   );
 }
@@ -42,11 +42,10 @@ async function merge(button, from, into) {
     const would = await run(from, into, true);
     const lead = el(
       "p",
-      {},
       `It brings ${brought(would)}. A merge cannot be undone as a whole; each card keeps its versions. `,
       "What both changed differently stays as it is on both, and waits in the Inbox field by field.",
     );
-    const given = await askFields(`Merge ${from} into ${into}`, [], "Merge", lead);
+    const given = await askFields(`Merge ${from} into ${into}`, [], { doIt: "Merge", lead });
     if (!given) return;
     let done = would;
     const went = await act(
@@ -55,6 +54,7 @@ async function merge(button, from, into) {
         done = await run(from, into);
       },
       `Merged ${from} into ${into}`,
+      null,
     );
     if (went && done.conflicts) location.hash = link("inbox", { kind: "conflict" });
   } catch (problem) {

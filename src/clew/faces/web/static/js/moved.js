@@ -1,12 +1,12 @@
 // Addresses of earlier versions, which named a page and no workspace, and where they lead now.
 
 const MOVED = {
-  home: () => ["inbox"],
+  home: () => ["home"],
   reasoning: (rest) => ["now", "session", ...rest],
-  cards: (rest) => ["know", "cards", ...rest],
+  cards: ([from, view, to]) => (view === "diff" ? ["know", "branches", from, to] : ["know", "lists"]),
   work: ([id]) => (id ? ["now", "board", id] : ["now", "board"]),
   jobs: (rest) => ["now", "job", ...rest],
-  map: (rest) => ["know", "areas", ...rest],
+  map: ([area]) => (area ? ["o", area] : ["know", "areas"]),
   memory: ([view = "recall", ...rest]) =>
     ({
       recall: ["know", "recall", ...rest],
@@ -28,3 +28,18 @@ export function movedTo(words, isNew) {
   if (!page || isNew(page, rest[0] ?? "")) return null;
   return MOVED[page]?.(rest) ?? null;
 }
+
+// Places of a workspace that are no more, and where what they showed is now.
+const RETIRED = {
+  know: ([view, id, , to]) => {
+    if (view === "areas" && id) return ["o", id];
+    if (view !== "cards") return null;
+    return to ? ["know", "branches", id, to] : ["know", "lists"];
+  },
+  history: ([view]) => (view === "log" ? ["home"] : null),
+  insight: () => ["home"],
+  agents: (rest) => ["home", "agents", ...rest],
+};
+
+/** Where the address of a retired place leads within its workspace, or null. */
+export const retiredTo = (place, parts) => RETIRED[place]?.(parts) ?? null;

@@ -3,7 +3,7 @@
 import { Unreachable } from "./api.js";
 import { markPlace } from "./bar.js";
 import { el, replace } from "./dom.js";
-import { movedTo } from "./moved.js";
+import { movedTo, retiredTo } from "./moved.js";
 import { closePanel, openPanel, panelId } from "./object/panel.js";
 import { explain, title } from "./parts.js";
 import { PLACES, placeNamed, viewOf } from "./places.js";
@@ -66,13 +66,15 @@ async function settle() {
     .map(decodeURIComponentSafely);
   const moved = movedTo(words, isNew);
   if (moved || !words.length) {
-    const [place, ...parts] = moved ?? ["inbox"];
+    const [place, ...parts] = moved ?? ["home"];
     history.replaceState(history.state, "", link(place, ...parts));
     return true;
   }
   if (!state.workspaces.includes(words[0])) await learn();
   if (!state.workspaces.includes(words[0])) return false;
-  if (words.length === 1) history.replaceState(history.state, "", linkIn(words[0], "inbox"));
+  if (words.length === 1) history.replaceState(history.state, "", linkIn(words[0], "home"));
+  const retired = retiredTo(words[1], words.slice(2));
+  if (retired) history.replaceState(history.state, "", linkIn(words[0], ...retired));
   return true;
 }
 
@@ -111,7 +113,7 @@ export async function show(before = "") {
     return;
   }
   under = "";
-  const place = to.place === "agents" ? AGENTS : (placeNamed(to.place) ?? placeNamed("inbox"));
+  const place = placeNamed(to.place) ?? placeNamed("home");
   const { view, rest } = viewOf(place, to.parts);
   if (!drawn.failed && drawn.view === view && drawn.move && drawn.workspace === to.workspace) {
     markPlace(place, view);
@@ -123,11 +125,6 @@ export async function show(before = "") {
 }
 
 const wholeObject = { name: "o", words: "Record", load: () => import("./object/whole.js") };
-const AGENTS = {
-  name: "agents",
-  words: "Agents",
-  views: [{ name: "one", words: "Agents", load: () => import("./pages/agents.js") }],
-};
 
 // What was shown stays until the next page is ready, so that nothing flickers.
 async function draw(mine, view, parts, query, name, place = null) {
@@ -165,7 +162,7 @@ async function draw(mine, view, parts, query, name, place = null) {
 function stageFor() {
   for (const node of main.querySelectorAll(":scope > .stage:empty")) node.remove();
   const before = [...main.childNodes];
-  const stage = el("div", { class: "stage" });
+  const stage = el("div.stage");
   // First in the page, so that looking up a name finds the new one of two.
   main.prepend(stage);
   const filled = new MutationObserver(() => {
@@ -200,16 +197,11 @@ function failed(problem) {
   replace(
     main,
     el(
-      "section",
-      { class: "problem", role: "alert" },
-      el("h1", {}, "This could not be shown"),
+      "section.problem",
+      { role: "alert" },
+      el("h1", "This could not be shown"),
       explain(readable(problem)),
-      el(
-        "p",
-        { class: "row" },
-        el("button", { type: "button", id: "again", onclick: () => show() }, "Try again"),
-        wayBack(),
-      ),
+      el("p.row", el("button#again", { onclick: () => show() }, "Try again"), wayBack()),
     ),
   );
 }
@@ -222,7 +214,7 @@ function wayBack() {
     rest.length && place.name !== "inbox"
       ? [`Show all: ${view.words}`, link(place.name, view.name)]
       : ["Go to the Inbox", link("inbox")];
-  return el("a", { class: "button", id: "way-back", href }, words);
+  return el("a#way-back.button", { href }, words);
 }
 
 const readable = (problem) =>
@@ -240,20 +232,13 @@ function unknownWorkspace(mine) {
   replace(
     main,
     el(
-      "section",
-      { class: "problem", role: "alert" },
-      el("h1", {}, `There is no workspace “${workspace}” here`),
+      "section.problem",
+      { role: "alert" },
+      el("h1", `There is no workspace “${workspace}” here`),
+      el("p", "It may be on another server, or nothing was written into it yet. These are here:"),
       el(
-        "p",
-        {},
-        "It may be on another server, or nothing was written into it yet. These are here:",
-      ),
-      el(
-        "ul",
-        { class: "plain" },
-        state.workspaces.map((name) =>
-          el("li", {}, el("a", { href: linkIn(name, "inbox") }, name)),
-        ),
+        "ul.plain",
+        state.workspaces.map((name) => el("li", el("a", { href: linkIn(name, "inbox") }, name))),
       ),
     ),
   );

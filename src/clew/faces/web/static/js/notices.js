@@ -1,5 +1,5 @@
-// What came of an action, said at the lower left, where no button lies; with Undo where there is a
-// way back.
+// What came of an action, said in the bar, where it covers nothing and moves nothing; with Undo where
+// there is a way back. One at a time: the newest.
 
 import { el } from "./dom.js";
 
@@ -14,11 +14,21 @@ const ways = [];
  * @param {(() => any) | null} [undo] takes it back; offered for ten seconds, also by `z`
  */
 export function notice(text, kind = "info", undo = null) {
-  const line = el("p", { class: `notice ${kind}` }, el("span", {}, text));
+  const line = el("p", { class: `notice ${kind}` }, el("span", { title: text }, text));
   if (undo) offerUndo(line, text, undo);
-  document.getElementById("notices").append(line);
+  place().replaceChildren(line);
   setTimeout(() => line.remove(), undo ? UNDONE_WITHIN : SHOWN);
   return line;
+}
+
+// In the bar; where there is too little room, in a line of its own above the places.
+function place() {
+  const box = document.getElementById("notices");
+  const isSmall = matchMedia("(max-width: 720px)").matches;
+  if (isSmall !== (box.parentElement === document.body))
+    if (isSmall) document.body.append(box);
+    else document.querySelector(".tools").before(box);
+  return box;
 }
 
 function offerUndo(line, words, run) {
@@ -27,10 +37,10 @@ function offerUndo(line, words, run) {
   setTimeout(() => forgetWay(way), UNDONE_WITHIN);
   line.append(
     el(
-      "button",
-      { type: "button", class: "small", onclick: () => take(way) },
+      "button.small",
+      { onclick: () => take(way) },
       "Undo ",
-      el("span", { class: "hidden-text" }, words),
+      el("span.hidden-text", words),
       el("kbd", { "aria-hidden": "true" }, "z"),
     ),
   );
@@ -51,13 +61,10 @@ async function take(way) {
   }
 }
 
-// Takes back the newest thing that still can be. Returns whether there was one.
-export function undoLast() {
+// Undoes what was done last; later, what is chosen from the last writes.
+export async function undoLast() {
   const way = ways.at(-1);
-  if (!way) {
-    notice("Nothing to undo: what was done can be taken back for ten seconds.");
-    return false;
-  }
-  take(way);
-  return true;
+  if (way) return take(way);
+  const { chooseUndo } = await import("./undo.js");
+  return chooseUndo();
 }

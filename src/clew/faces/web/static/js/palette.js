@@ -16,10 +16,9 @@ let isOpen = false;
 export function openSearch() {
   if (isOpen) return;
   isOpen = true;
-  const list = el("ul", { class: "found", role: "listbox", id: "found", "aria-label": "Found" });
-  const input = el("input", {
+  const list = el("ul#found.found", { role: "listbox", "aria-label": "Found" });
+  const input = el("input#find-anything", {
     type: "search",
-    id: "find-anything",
     role: "combobox",
     "aria-expanded": "true",
     "aria-controls": "found",
@@ -75,7 +74,7 @@ class Palette {
       this.list,
       this.items.length
         ? this.items.map((item, index) => this.row(item, index))
-        : el("li", { class: "quiet" }, words ? "Nothing is called like that." : ""),
+        : el("li.quiet", words ? "Nothing is called like that." : ""),
     );
     this.mark();
   }
@@ -83,15 +82,10 @@ class Palette {
   row(item, index) {
     return el(
       "li",
-      {
-        role: "option",
-        id: `found-${index}`,
-        data: { found: item.kind },
-        onclick: () => this.take(index),
-      },
-      el("span", { class: "kind" }, icon(item.kind)),
-      el("span", { class: "what" }, shorten(item.words, 120)),
-      el("span", { class: "quiet" }, item.hint ?? kindWord(item.kind)),
+      { role: "option", id: `found-${index}`, data: { found: item.kind }, onclick: () => this.take(index) },
+      el("span.kind", icon(item.kind)),
+      el("span.what", shorten(item.words, 120)),
+      el("span.quiet", item.hint ?? kindWord(item.kind)),
     );
   }
 
@@ -128,9 +122,8 @@ class Palette {
 // Pages, actions and workspaces whose words hold all that was typed; an id leads to its record.
 function here(words) {
   const typed = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = (item) =>
-    typed.every((word) => `${item.words} ${item.also ?? ""}`.toLowerCase().includes(word));
-  const own = [...pages(), ...actions(), ...workspaces()].filter(fits);
+  const fits = (item) => typed.every((word) => `${item.words} ${item.also ?? ""}`.toLowerCase().includes(word));
+  const own = [...actions(), ...pages(), ...workspaces()].filter(fits);
   const asked = words.length > 3 ? [question(words)] : [];
   return [...(isId(words) ? [record(words)] : []), ...own, ...asked];
 }
@@ -169,11 +162,11 @@ function actions() {
     run: async () => (await import("./create.js")).create(kind),
   });
   return [
-    make("decision", "Remember something"),
+    make("decision", "Write a decision, rule or lesson"),
     make("plan", "Make a plan"),
     make("task", "Start a task"),
     make("note", "Write a note"),
-    make("job", "Hand out a job"),
+    make("job", "Create a job"),
     {
       kind: "action",
       words: "Keys",
@@ -183,7 +176,7 @@ function actions() {
     },
     {
       kind: "action",
-      words: "Change your name",
+      words: "Sign in",
       also: "identity you",
       hint: "action",
       run: async () => (await import("./people.js")).ask(),
@@ -208,7 +201,7 @@ const workspaces = () =>
       hint: "workspace",
     }));
 
-async function inStore(words) {
+export async function inStore(words) {
   const [answer, sessions, work] = await Promise.all([
     tryCall("recall", { query: words, limit: 10, sources: ["all"], max_chars: 60_000 }),
     tryCall("session_list", { search: words, limit: 5 }),
@@ -229,12 +222,7 @@ async function inStore(words) {
       .filter((item) => holds(item.title))
       .map((item) => ({ kind: "session", id: item.id, words: item.title })),
     ...(answer?.results ?? []).map((item) => ({
-      kind:
-        item.source === "card"
-          ? item.type
-          : item.source === "block"
-            ? kindOf(item._id)
-            : item.source,
+      kind: ["card", "block"].includes(item.source) ? item.type : item.source,
       id: item._id,
       words: item.excerpt,
     })),

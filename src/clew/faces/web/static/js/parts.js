@@ -1,9 +1,12 @@
 // What every page is made of: heads, cards, badges, commands to copy, empty states that teach,
 // problems in plain words.
 
+import { recorded, Unreachable, undoWrites } from "./api.js";
 import { commandFor, placeOfCall } from "./commands.js";
 import { copy, copyButton, el, shorten } from "./dom.js";
+import { RECORD_KINDS, STATES, STATUS } from "./facts.js";
 import { icon, kindWord } from "./kinds.js";
+import { stateOf, WORK_WORDS } from "./lifecycle.js";
 import { notice } from "./notices.js";
 import { named } from "./people.js";
 import { objectLink } from "./router.js";
@@ -23,21 +26,14 @@ export function countInTitle(count) {
 }
 
 export function head(words, lead, ...tools) {
-  return el(
-    "div",
-    { class: "head", data: { key: "head" } },
-    el("div", {}, el("h1", {}, words), lead ? el("p", { class: "quiet" }, lead) : null),
-    tools,
-  );
+  return el("div.head", { key: "head" }, el("div", el("h1", words), lead ? el("p.quiet", lead) : null), tools);
 }
 
 export function views(label, items, current) {
   return el(
-    "nav",
-    { class: "tabs", "aria-label": label },
-    items.map(([href, name, words]) =>
-      el("a", { href, "aria-current": name === current ? "page" : null }, words),
-    ),
+    "nav.tabs",
+    { "aria-label": label },
+    items.map(([href, name, words]) => el("a", { href, "aria-current": name === current ? "page" : null }, words)),
   );
 }
 
@@ -48,13 +44,12 @@ export function views(label, items, current) {
  */
 export function card(words, { id, count, tools, key } = {}, ...children) {
   return el(
-    "section",
-    { class: "card", id, data: { key: key ?? id ?? words, list: "" } },
+    "section.card",
+    { id, key: key ?? id ?? words },
     el(
       "header",
-      {},
-      el("h2", {}, words, count === undefined ? null : el("span", { class: "count" }, ` ${count}`)),
-      tools ? el("span", { class: "end" }, tools) : null,
+      el("h2", words, count === undefined ? null : el("span.count", ` ${count}`)),
+      tools ? el("span.end", tools) : null,
     ),
     children,
   );
@@ -71,45 +66,32 @@ export function chip(words, kind = "") {
 }
 
 export function command(text) {
-  return el("div", { class: "command" }, el("code", {}, text), copyButton(text));
+  return el("div.command", el("code", text), copyButton(text));
 }
 
 // Nothing here yet: what would stand here, and what to run to see it.
 export function teach(words, text, ...commands) {
-  return el(
-    "section",
-    { class: "teach", data: { key: `teach ${words}` } },
-    el("h2", {}, words),
-    el("p", {}, text),
-    commands.map(command),
-  );
+  return el("section.teach", { key: `teach ${words}` }, el("h2", words), el("p", text), commands.map(command));
 }
 
 export function nothing(text, id) {
-  return el("p", { class: "quiet", id }, text);
+  return el("p.quiet", { id }, text);
 }
 
 // What went wrong, what to do about it, and the call that does it.
 export function explain(problem) {
   const ways = problem.envelope?.suggestions ?? [];
   return [
-    el("p", {}, el("strong", {}, sentence(problem.message))),
-    problem.recovery ? el("p", {}, sentence(problem.recovery)) : null,
-    ways
-      .slice(0, 2)
-      .map((way) => [
-        way.reason ? el("p", { class: "quiet" }, sentence(way.reason)) : null,
-        wayOut(way),
-      ]),
+    el("p", el("strong", sentence(problem.message))),
+    problem.recovery ? el("p", sentence(problem.recovery)) : null,
+    ways.slice(0, 2).map((way) => [way.reason ? el("p.quiet", sentence(way.reason)) : null, wayOut(way)]),
   ];
 }
 
 // A link where the page can do it itself, else the command.
 function wayOut({ target, params }) {
   const place = placeOfCall(target, params ?? {});
-  return place
-    ? el("p", {}, el("a", { class: "button", href: place.href }, place.words))
-    : command(commandFor(target, params));
+  return place ? el("p", el("a.button", { href: place.href }, place.words)) : command(commandFor(target, params));
 }
 
 export function sentence(text) {
@@ -117,29 +99,19 @@ export function sentence(text) {
   return words ? words[0].toUpperCase() + words.slice(1) : "It did not work";
 }
 
-export const callText = commandFor;
-
 export function problemCard(problem) {
-  return el(
-    "section",
-    { class: "problem", role: "alert", data: { key: "problem" } },
-    explain(problem),
-  );
+  return el("section.problem", { role: "alert", key: "problem" }, explain(problem));
 }
 
 // Stays until it is dismissed: an error that vanishes was never said.
 export function problemNotice(problem) {
-  const shut = el(
-    "button",
-    { type: "button", class: "small", onclick: () => box.remove() },
-    "Dismiss",
-  );
-  const box = el(
-    "div",
-    { class: "notice bad", role: "alert" },
-    el("div", { class: "stack tight" }, explain(problem), el("div", {}, shut)),
-  );
-  document.getElementById("notices").append(box);
+  const shut = el("button.small", { onclick: () => box.remove() }, "Dismiss");
+  const box = el("div.notice.bad", { role: "alert" }, el("div.stack.tight", explain(problem), el("div", shut)));
+  // What is true again when the server is back is taken off then.
+  if (problem instanceof Unreachable) window.addEventListener("clew-again", () => box.remove(), { once: true });
+  for (const same of document.querySelectorAll("#problems > .notice"))
+    if (same.textContent === box.textContent) same.remove();
+  document.getElementById("problems").append(box);
 }
 
 /**
@@ -147,16 +119,16 @@ export function problemNotice(problem) {
  * @param {any} button
  * @param {() => any} run
  * @param {string | ((result: any) => string)} [said]
- * @param {((result: any) => any) | null} [undo] takes it back, given what `run` answered
+ * @param {((result: any) => any) | null} [undo] takes it back in a way of its own, given what `run`
+ *   answered; left out, what was written is undone by its events; null: it cannot be undone
  */
-export async function act(button, run, said, undo = null) {
+export async function act(button, run, said, undo) {
   if (button.ariaDisabled === "true" || !(await named())) return false;
   // Not `disabled`, which would take the focus away from whoever pressed it.
   button.ariaDisabled = "true";
   try {
-    const result = await run();
-    const words = typeof said === "function" ? said(result) : said;
-    if (words) notice(words, "info", undo ? () => undo(result) : null);
+    const { result, events } = await recorded(run);
+    if (said) report(said, result, undoOf(result, events, undo));
     return true;
   } catch (problem) {
     problemNotice(problem);
@@ -166,11 +138,23 @@ export async function act(button, run, said, undo = null) {
   }
 }
 
+// Says what came of an action, with the way back where there is one.
+export function report(said, result, undo) {
+  const words = typeof said === "function" ? said(result) : said;
+  if (words) notice(words, "info", undo);
+}
+
+// The way back from what an action did: its own, else by what it wrote.
+export function undoOf(result, events, own) {
+  if (own) return () => own(result);
+  return own === undefined && events.length ? () => undoWrites(events) : null;
+}
+
 // Where something will stand that is on its way.
 export const skeleton = (lines) =>
   el(
-    "div",
-    { class: "skeleton", "aria-hidden": "true" },
+    "div.skeleton",
+    { "aria-hidden": "true" },
     Array.from({ length: lines }, () => el("i")),
   );
 
@@ -178,16 +162,10 @@ export const skeleton = (lines) =>
 // mark.
 export function diffView(text) {
   const kind = (line) =>
-    /^(\+\+\+|---|@@)/.test(line)
-      ? "place"
-      : line.startsWith("+")
-        ? "added"
-        : line.startsWith("-")
-          ? "removed"
-          : "";
+    /^(\+\+\+|---|@@)/.test(line) ? "place" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
   return el(
-    "div",
-    { class: "diff", tabindex: "0", role: "region", "aria-label": "Difference" },
+    "div.diff",
+    { tabindex: "0", role: "region", "aria-label": "Difference" },
     String(text)
       .split("\n")
       .map((line) => el("span", { class: kind(line) }, line || " ")),
@@ -195,7 +173,7 @@ export function diffView(text) {
 }
 
 // Words that an "s" does not make many of.
-const MANY = { hypothesis: "hypotheses", evidence: "pieces of evidence" };
+const MANY = { hypothesis: "hypotheses", evidence: "pieces of evidence", rejected: "rejected" };
 
 export function several(count, one, many = MANY[one] ?? `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
@@ -205,16 +183,14 @@ export function several(count, one, many = MANY[one] ?? `${one}s`) {
 export const placeOf = (id) => (id ? objectLink(String(id)) : null);
 
 export function idLink(id) {
-  return el("a", { class: "id", href: objectLink(id) }, id);
+  return el("a.id", { href: objectLink(id) }, id);
 }
 
 // An id as people need it: small, grey, copied by a press.
 export function idTag(id) {
   const button = el(
-    "button",
+    "button.id.tag",
     {
-      type: "button",
-      class: "id tag",
       title: `Copy ${id}`,
       "aria-label": `Copy the id ${id}`,
       onclick: async () => {
@@ -230,56 +206,80 @@ export function idTag(id) {
 // A record in a list: the icon of its kind in a column of its own, then its words as a link.
 export function recordLink({ id, kind, title: words }, ...more) {
   return el(
-    "span",
-    { class: "record" },
-    el("span", { class: "kind", title: kindWord(kind) }, icon(kind)),
-    el(
-      "a",
-      { class: "what", href: objectLink(id) },
-      el("span", { class: "hidden-text" }, `${kindWord(kind)}: `),
-      shorten(words || id, 160),
-    ),
+    "span.record",
+    el("span.kind", { title: kindWord(kind) }, icon(kind)),
+    el("a.what", { href: objectLink(id) }, el("span.hidden-text", `${kindWord(kind)}: `), shorten(words || id, 160)),
     more,
   );
 }
 
+// How a state is coloured, and statuses that say more than their state.
 const TONES = {
-  active: "good",
-  done: "good",
-  DONE: "good",
-  seen: "good",
-  applied: "good",
-  accepted: "good",
-  completed: "good",
-  open: "info",
-  ACTIVE: "info",
-  RUNNING: "info",
-  staged: "info",
+  "in force": "good",
+  settled: "good",
   proposed: "info",
+  open: "info",
+  replaced: "warn",
+  expired: "warn",
+  withdrawn: "bad",
+  seen: "good",
   claimed: "warn",
-  PARKED: "warn",
-  deferred: "warn",
-  superseded: "warn",
   stale: "bad",
-  blocked: "bad",
-  failed: "bad",
-  FAILED: "bad",
-  rejected: "bad",
-  retracted: "bad",
-  revoked: "bad",
   unproven: "bad",
+  [STATUS.PARKED]: "warn",
+  [STATUS.DEFERRED]: "warn",
+  [STATUS.BLOCKED]: "bad",
+  [STATUS.FAILED]: "bad",
 };
+
+function toneOf(status) {
+  const word = String(status).toLowerCase();
+  return TONES[word] ?? TONES[STATES[word]] ?? "";
+}
+
+const PROOF_TONES = { proven: "good", seen: "good", claimed: "warn", overridden: "warn" };
+
+// How well a step or claim is proven, in the same colours everywhere.
+export const proofBadge = (state) =>
+  state && state !== "none" ? badge(state === "seen" ? "proven" : state, PROOF_TONES[state] ?? "bad") : null;
 
 // A step that was taken back is blocked for this reason, and waits for nothing.
 export function stepState({ completed, blocked, block_reason: why }) {
-  if (completed) return "done";
-  return !blocked ? "open" : why?.startsWith("canceled: ") ? "canceled" : "blocked";
+  if (completed) return STATUS.DONE;
+  if (!blocked) return STATUS.OPEN;
+  return why?.startsWith("canceled: ") ? STATUS.CANCELED : STATUS.BLOCKED;
 }
 
 export function statusBadge(status) {
-  return status
-    ? badge(String(status).toLowerCase().replaceAll("_", " "), TONES[status] ?? "")
-    : null;
+  return status ? badge(String(status).toLowerCase().replaceAll("_", " "), toneOf(status)) : null;
+}
+
+const LABEL_TONES = { disputed: "bad", suspect: "warn", stale: "bad" };
+
+/**
+ * How a record stands, in the words that are the same everywhere: "in force", "disputed with D-5".
+ * A rejected alternative is in force as a rejection, and says so.
+ * @param {{kind?: string, status?: string, label?: string, disputed_with?: any[]}} record
+ */
+export function stateBadges({ kind, status, label, disputed_with: disputed = [] }) {
+  const known = label && label !== label.toUpperCase() ? label : stateWord(kind, status);
+  const words = known.split(/, (?=disputed|suspect|stale)/);
+  if (disputed.length && !/disputed/.test(label ?? "")) words.push("disputed");
+  return words.filter(Boolean).map((one) => {
+    if (kind === "rejected" && one === "in force") return badge("rejected");
+    if (one === "seen") return proofBadge(one);
+    const [first] = one.split(/[ :]/);
+    return badge(one, LABEL_TONES[first] ?? toneOf(one.replace(/ by .*/, "")));
+  });
+}
+
+// Records of memory have a state; work, jobs and sessions keep the word of their status.
+function stateWord(kind, status) {
+  if (!status) return "";
+  const work = WORK_WORDS[status];
+  if (work && ["plan", "task"].includes(kind)) return work;
+  const remembered = RECORD_KINDS.some(({ name, family }) => name === kind && family === "standing");
+  return remembered ? stateOf(kind, status) : String(status).toLowerCase().replaceAll("_", " ");
 }
 
 // Prose in the face of the text; blank lines part paragraphs, single line breaks stay.
@@ -289,8 +289,8 @@ export function prose(text) {
     .split(/\n\s*\n/)
     .filter(Boolean);
   return el(
-    "div",
-    { class: "prose", dir: "auto" },
-    parts.map((part) => el("p", {}, part)),
+    "div.prose",
+    { dir: "auto" },
+    parts.map((part) => el("p", part)),
   );
 }

@@ -1,43 +1,46 @@
-// Who sits here: a name asked for once, kept in this browser, sent as the author of what is done.
+// Who sits here: a person who signed in with a one-time code from a terminal. The server knows the
+// name, and makes it the author of what is done; agents have no way to such a code.
 
+import { keepKey, send } from "./api.js";
 import { el } from "./dom.js";
 import { dialog } from "./keys.js";
-import { remember, remembered, state } from "./state.js";
+import { state } from "./state.js";
 
-// As the store keeps authors: small letters, digits, dots and hyphens.
-export function authorOf(name) {
-  return String(name)
-    .normalize("NFKD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, "-")
-    .replace(/^[-._]+|[-._]+$/g, "")
-    .slice(0, 64);
-}
-
-export function recallName() {
-  state.person = remembered("name", "");
-}
-
-export const author = () => authorOf(state.person);
-
-export const isMe = (agent) => Boolean(agent) && agent === author();
+export const isMe = (agent) => Boolean(agent) && agent === state.person;
 
 // "you" for oneself, else the name; nobody is shown as an empty place.
-export const byWords = (agent) => (isMe(agent) ? "you" : agent || "somebody unnamed");
+export const byWords = (agent) => (isMe(agent) ? "you" : clientOf(agent) || "unknown");
 
-export function keepName(name) {
-  state.person = String(name).trim();
-  remember("name", state.person);
+// `claude-code-7` is a connection of claude-code: people know the client.
+export const clientOf = (agent) => {
+  const [, client] = /^(.+)-\d+$/.exec(agent ?? "") ?? [];
+  return client && state.clients?.includes(client) ? client : agent;
+};
+
+// Takes a code, or the token of the server, which lets its owner read and nothing more.
+export async function signIn(code) {
+  const answer = await send("/page/login", { code });
+  keepKey(answer.key);
+  state.person = answer.person ?? "";
   window.dispatchEvent(new Event("clew-name"));
+  return state.person;
+}
+
+// A link of `clew login` carries the code behind the #, where no server sees it. It leaves the
+// address at once, for it is worth nothing a second time.
+export async function signInByLink() {
+  const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(history.state, "", location.pathname);
+  await signIn(code).catch(() => {});
 }
 
 /** @type {Promise<boolean> | null} */
 let asking = null;
 
-// Before the first thing somebody does. Resolves to whether there is a name now.
+// Before the first thing somebody does. Resolves to whether a person is signed in now.
 export function named() {
-  if (author()) return Promise.resolve(true);
+  if (state.person) return Promise.resolve(true);
   asking ??= ask().finally(() => {
     asking = null;
   });
@@ -46,46 +49,46 @@ export function named() {
 
 export function ask() {
   return new Promise((resolve) => {
-    const input = el("input", {
-      id: "your-name",
+    const input = el("input#sign-in-code", {
       required: true,
       maxlength: 60,
-      autocomplete: "name",
-      "aria-describedby": "your-name-why",
-      value: state.person,
+      autocomplete: "one-time-code",
+      "aria-describedby": "sign-in-why",
     });
-    const said = el("p", { class: "bad", role: "alert" });
-    const done = (event) => {
+    const said = el("p.bad", { role: "alert" });
+    const done = async (event) => {
       event.preventDefault();
-      if (!authorOf(input.value)) {
-        said.textContent = "Use at least one letter or digit.";
-        return;
+      said.textContent = "";
+      try {
+        if (await signIn(input.value)) return shut();
+        said.textContent = "That is the token of the agents. A person signs in with a code.";
+      } catch (problem) {
+        said.textContent = problem.message;
       }
-      keepName(input.value);
-      shut();
-      resolve(true);
+      input.select();
     };
     const { box, shut } = dialog(
-      "Who are you?",
+      "Sign in",
       "who",
       el(
-        "form",
-        { class: "stack tight", onsubmit: done },
+        "form.stack.tight",
+        { onsubmit: done },
         el(
-          "p",
-          { id: "your-name-why" },
-          "What you approve, settle or write is kept with your name, so that others know whom to ask. This browser remembers it.",
+          "p#sign-in-why",
+          "Agents propose, people decide. Run ",
+          el("code", `${state.command} login`),
+          " in a terminal where the server runs, and type the code that it prints. What you approve, settle or write is kept with your name.",
         ),
-        el("label", { for: "your-name" }, "Your name"),
+        el("label", { for: "sign-in-code" }, "Code"),
         input,
         said,
-        el("div", {}, el("button", { class: "primary" }, "Continue")),
+        el("div", el("button.primary", { type: "submit" }, "Sign in")),
       ),
     );
     new MutationObserver((_changes, observer) => {
       if (box.isConnected) return;
       observer.disconnect();
-      resolve(Boolean(author()));
+      resolve(Boolean(state.person));
     }).observe(document.body, { childList: true });
     input.focus();
   });

@@ -11,6 +11,17 @@
  */
 export const PLACES = [
   {
+    name: "home",
+    words: "Home",
+    key: "o",
+    asks: "What was done, and what waits",
+    views: [
+      { name: "digest", words: "Home", load: () => import("./pages/home.js") },
+      { name: "agents", words: "Agents", load: () => import("./pages/agents.js") },
+      { name: "projects", words: "Projects", load: () => import("./pages/projects.js") },
+    ],
+  },
+  {
     name: "inbox",
     words: "Inbox",
     key: "i",
@@ -42,7 +53,7 @@ export const PLACES = [
       { name: "recall", words: "Recall", load: () => import("./pages/know.js") },
       { name: "lists", words: "Records", load: () => import("./pages/lists.js") },
       { name: "areas", words: "Areas", load: () => import("./pages/areas.js") },
-      { name: "cards", words: "Cards", load: () => import("./pages/cards.js") },
+      { name: "branches", words: "Branches", load: () => import("./pages/branches.js") },
       { name: "around", words: "Around", load: () => import("./pages/around.js"), hides: true },
       { name: "blocks", words: "Records", load: () => import("./pages/lists.js"), hides: true },
     ],
@@ -52,27 +63,16 @@ export const PLACES = [
     words: "History",
     key: "h",
     asks: "How it came to this",
-    views: [
-      { name: "then", words: "As it was", load: () => import("./pages/past.js") },
-      { name: "log", words: "Log", load: () => import("./pages/history.js") },
-    ],
-  },
-  {
-    name: "insight",
-    words: "Insight",
-    key: "s",
-    aside: true,
-    asks: "How memory does",
-    views: [{ name: "figures", words: "Insight", load: () => import("./pages/insight.js") }],
+    views: [{ name: "then", words: "History", load: () => import("./pages/past.js") }],
   },
   {
     name: "settings",
     words: "Settings",
     key: ",",
     aside: true,
-    asks: "You, workspaces, governance, health, connecting, export",
+    asks: "Account, connecting agents, health",
     views: [
-      { name: "you", words: "You and this Clew", load: () => import("./pages/settings.js") },
+      { name: "you", words: "Account and server", load: () => import("./pages/settings.js") },
       { name: "health", words: "Health", load: () => import("./pages/settings.js") },
     ],
   },

@@ -1,14 +1,14 @@
 // Draws a part of the page again without disturbing whoever uses it. The new picture is laid over
 // the old one element by element: what is the same stays the same element, with its scroll, its
-// selection and its focus. Lists are matched by `data-key`. What is being typed and what was
-// unfolded is kept here, outside of what is drawn.
+// selection and its focus. Lists are matched by `data-key`. What was unfolded is kept here, outside
+// of what is drawn; what is being typed is kept in drafts.js.
 //
 // An element with `data-own` is drawn by a script that holds on to its parts (a graph): it is
 // replaced as a whole when it differs, and where it was scrolled to is carried over.
 
 import { adopt, append, el } from "./dom.js";
+import { draftOf, dropDraft, keepDraft } from "./drafts.js";
 
-const drafts = new Map();
 const unfolded = new Map();
 
 // An input whose text survives any redraw. `key` names it within the whole page; read it with
@@ -20,33 +20,24 @@ export function draft(tag, key, attributes = {}) {
     ...rest,
     data: { ...rest.data, draft: key },
     oninput: (event) => {
-      drafts.set(key, event.currentTarget.value);
+      keepDraft(key, event.currentTarget.value);
       oninput?.(event);
     },
   });
-  node.value = drafts.get(key) ?? "";
+  node.value = draftOf(key) ?? "";
   return node;
 }
 
-export const typed = (key) => drafts.get(key) ?? "";
-
-// Puts a text into a draft, on the page too.
-export function setDraft(key, text) {
-  drafts.set(key, text);
-  const node = shownDraft(key);
-  if (node) node.value = text;
-}
+export const typed = (key) => draftOf(key) ?? "";
 
 export function forget(key) {
-  drafts.delete(key);
+  dropDraft(key);
   const node = shownDraft(key);
   if (node) node.value = "";
 }
 
 const shownDraft = (key) =>
-  /** @type {HTMLInputElement | null} */ (
-    document.querySelector(`[data-draft="${CSS.escape(key)}"]`)
-  );
+  /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-draft="${CSS.escape(key)}"]`));
 
 // A section that stays open or shut as its reader left it.
 export function fold(key, summary, ...children) {
@@ -57,7 +48,7 @@ export function fold(key, summary, ...children) {
       open: unfolded.get(key) ?? false,
       ontoggle: (event) => unfolded.set(key, event.currentTarget.open),
     },
-    el("summary", {}, summary),
+    el("summary", summary),
     children,
   );
 }
@@ -67,14 +58,6 @@ export function redraw(container, ...children) {
   const focus = focused(container);
   const wanted = append(document.createDocumentFragment(), children);
   reconcile(container, [...wanted.childNodes]);
-  focus?.();
-}
-
-// The same for a single element that is on the page.
-export function swap(old, node) {
-  const focus = focused(old);
-  const kept = keep(old, node);
-  if (kept !== old) old.replaceWith(kept);
   focus?.();
 }
 
@@ -107,8 +90,7 @@ function reconcile(container, wanted) {
 
 // The old node where it will do, made to look and act like the new one.
 function keep(old, node) {
-  if (!old || old === node || old.nodeName !== node.nodeName || old.nodeType !== node.nodeType)
-    return node;
+  if (!old || old === node || old.nodeName !== node.nodeName || old.nodeType !== node.nodeType) return node;
   if (node.nodeType !== Node.ELEMENT_NODE) {
     if (old.data !== node.data) old.data = node.data;
     return old;
@@ -136,18 +118,15 @@ function keepOwn(old, node) {
 
 function pathTo(root, part) {
   const path = [];
-  for (let at = part; at !== root; at = at.parentElement)
-    path.unshift([...at.parentElement.children].indexOf(at));
+  for (let at = part; at !== root; at = at.parentElement) path.unshift([...at.parentElement.children].indexOf(at));
   return path;
 }
 
 function dress(old, node) {
   // A heading that was given the focus would lose it together with its tabindex.
   const stays = (name) =>
-    (name === "open" && node.dataset.fold === undefined) ||
-    (name === "tabindex" && old === document.activeElement);
-  for (const { name } of [...old.attributes])
-    if (!node.hasAttribute(name) && !stays(name)) old.removeAttribute(name);
+    (name === "open" && node.dataset.fold === undefined) || (name === "tabindex" && old === document.activeElement);
+  for (const { name } of [...old.attributes]) if (!node.hasAttribute(name) && !stays(name)) old.removeAttribute(name);
   for (const { name, value } of node.attributes)
     if (old.getAttribute(name) === value) continue;
     // The policy of the page forbids styles as text; a script may set them.
@@ -170,9 +149,7 @@ function focused(container) {
     if (container.contains(now)) return refocus(now, selectionStart, selectionEnd);
     const same = container.querySelector(sameAs(now));
     if (same) return refocus(same, selectionStart, selectionEnd);
-    const near = list?.isConnected
-      ? list.children[Math.min(index, list.children.length - 1)]
-      : null;
+    const near = list?.isConnected ? list.children[Math.min(index, list.children.length - 1)] : null;
     const target = near?.querySelector("a, button, input, [tabindex]") ?? near ?? container;
     if (!target.matches("a, button, input, [tabindex]")) target.tabIndex = -1;
     refocus(target);

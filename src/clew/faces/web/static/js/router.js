@@ -31,7 +31,7 @@ export function link(place, ...parts) {
   return linkIn(state.workspace, place, ...parts);
 }
 
-export function linkIn(workspace, place, ...parts) {
+export function linkIn(workspace, place = "home", ...parts) {
   const last = parts.at(-1);
   const query = last !== null && typeof last === "object" ? parts.pop() : {};
   const words = [workspace, place, ...parts].map((part) => encodeURIComponent(String(part)));

@@ -13,8 +13,7 @@ export function arrive() {
   return known ? (places.get(entry) ?? new Map()) : null;
 }
 
-const scrollers = () =>
-  /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#main, #main [data-scroll]")]);
+const scrollers = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#main, #main [data-scroll]")]);
 
 // Positions are noted as they change: when an address has changed, what it showed may be gone.
 export function follow(main) {

@@ -28,9 +28,7 @@ class Feed {
 
   open() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(
-      `${scheme}//${location.host}/ws?key=${encodeURIComponent(pageKey())}`,
-    );
+    this.socket = new WebSocket(`${scheme}//${location.host}/ws?key=${encodeURIComponent(pageKey())}`);
     this.socket.onopen = () => this.#opened();
     this.socket.onmessage = (message) => this.#heard(message.data);
     this.socket.onclose = () => this.#closed();
@@ -117,10 +115,7 @@ class Feed {
     this.wait = FIRST_WAIT;
     this.#subscribeAll();
     clearInterval(this.pinging);
-    this.pinging = setInterval(
-      () => this.socket.readyState === WebSocket.OPEN && this.socket.send("ping"),
-      PING,
-    );
+    this.pinging = setInterval(() => this.socket.readyState === WebSocket.OPEN && this.socket.send("ping"), PING);
   }
 
   #subscribeAll() {

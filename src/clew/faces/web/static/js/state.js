@@ -11,6 +11,8 @@ export const state = {
   own: "",
   command: "clew",
   connect: [],
+  /** The clients that wrote here, such as claude-code. @type {string[]} */
+  clients: [],
   assets: "",
   locked: false,
   guarded: false,

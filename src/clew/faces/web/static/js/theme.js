@@ -11,8 +11,7 @@
   };
   const apply = () => {
     const name = wanted();
-    document.documentElement.dataset.theme =
-      name === "auto" ? (dark.matches ? "dark" : "light") : name;
+    document.documentElement.dataset.theme = name === "auto" ? (dark.matches ? "dark" : "light") : name;
   };
   dark.addEventListener("change", apply);
   window.addEventListener("clew-theme", apply);

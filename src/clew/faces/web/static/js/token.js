@@ -1,48 +1,46 @@
-// The page before the page: a Clew with a token shows nothing until somebody types it.
+// The page before the page: a server with a token shows nothing until somebody signs in.
 
-import { keepKey, send } from "./api.js";
 import { el, replace } from "./dom.js";
 import { title } from "./parts.js";
+import { signIn } from "./people.js";
 
 export function askForToken(main) {
-  const input = el("input", {
+  const input = el("input#token", {
     type: "password",
-    id: "token",
     autocomplete: "current-password",
     required: true,
     "aria-describedby": "token-problem",
   });
-  const said = el("p", { class: "bad", id: "token-problem", role: "alert" });
+  const said = el("p#token-problem.bad", { role: "alert" });
   const open = async (event) => {
     event.preventDefault();
     said.textContent = "";
     try {
-      keepKey((await send("/page/login", { token: input.value })).key);
+      await signIn(input.value);
       location.reload();
     } catch (problem) {
       said.textContent =
         problem.code === "401"
-          ? "That is not the token. It is the value of CLEW_TOKEN where the server runs."
+          ? "That code is not valid, or no longer. Run `clew login` where the server runs for a new one."
           : problem.message;
       input.select();
     }
   };
-  title("Token");
+  title("Sign in");
   replace(
     main,
     el(
-      "form",
-      { class: "login", onsubmit: open },
-      el("h1", {}, "This Clew asks for its token"),
+      "form.card.login",
+      { onsubmit: open },
+      el("h1", "Sign in"),
       el(
-        "p",
-        { class: "quiet" },
-        "The server was started with CLEW_TOKEN. Type it once; this browser then remembers that you did.",
+        "p.quiet",
+        "Run `clew login` in a terminal where the server runs, and type the code that it prints. With the value of CLEW_TOKEN you can read, and decide nothing.",
       ),
-      el("label", { for: "token" }, "Token"),
+      el("label", { for: "token" }, "Code"),
       input,
       said,
-      el("button", { class: "primary" }, "Open"),
+      el("button.primary", { type: "submit" }, "Open"),
     ),
   );
   input.focus();

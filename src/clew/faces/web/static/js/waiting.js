@@ -33,8 +33,7 @@ async function count() {
   const found = await tryCall("inbox_list", { limit: 1, max_chars: 20_000 }).catch(() => null);
   if (!found) return;
   // The Inbox itself shows how much it holds, but tells nobody who has looked away.
-  if (address().place !== "inbox")
-    setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
+  if (address().place !== "inbox") setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
   tell(found.counts);
   before = found.counts;
 }

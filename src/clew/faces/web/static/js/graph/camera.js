@@ -98,8 +98,7 @@ export class Camera {
       "wheel",
       (event) => {
         event.preventDefault();
-        if (event.ctrlKey || event.metaKey)
-          this.zoom(Math.exp(-event.deltaY / 300), this.#point(event));
+        if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 300), this.#point(event));
         else this.pan(-event.deltaX, -event.deltaY);
       },
       { passive: false },
@@ -107,8 +106,7 @@ export class Camera {
     this.pointers = new Map();
     this.frame.addEventListener("pointerdown", (event) => this.#down(event));
     this.frame.addEventListener("pointermove", (event) => this.#move(event));
-    for (const end of ["pointerup", "pointercancel"])
-      this.frame.addEventListener(end, (event) => this.#up(event));
+    for (const end of ["pointerup", "pointercancel"]) this.frame.addEventListener(end, (event) => this.#up(event));
     // The click that ends a drag opens nothing.
     this.frame.addEventListener(
       "click",
@@ -201,12 +199,7 @@ function distance(a, b) {
 
 // The buttons that every picture has.
 export function cameraTools(camera, fit) {
-  const button = (label, title, run) =>
-    el(
-      "button",
-      { type: "button", class: "icon", title, "aria-label": title, onclick: run },
-      label,
-    );
+  const button = (label, title, run) => el("button.icon", { title, "aria-label": title, onclick: run }, label);
   return [
     button("−", "Zoom out (-)", () => camera.zoom(1 / 1.25)),
     button("+", "Zoom in (+)", () => camera.zoom(1.25)),

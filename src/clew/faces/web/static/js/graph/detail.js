@@ -14,12 +14,7 @@ export class Detail {
   constructor({ onOpen, onClose }) {
     this.onOpen = onOpen;
     this.onClose = onClose;
-    this.element = el("aside", {
-      class: "detail",
-      id: "detail",
-      "aria-label": "Details",
-      hidden: true,
-    });
+    this.element = el("aside#detail.detail", { "aria-label": "Details", hidden: true });
   }
 
   // The shape of the thought is there at once, its text comes from the server.
@@ -28,7 +23,7 @@ export class Detail {
     this.record = record;
     this.element.hidden = false;
     delete this.element.dataset.whole;
-    const body = el("div", { class: "whole" }, el("p", { class: "quiet" }, "Loading…"));
+    const body = el("div.whole", el("p.quiet", "Loading…"));
     replace(this.element, this.#head(model, record), body);
     if (takesFocus) /** @type {HTMLElement} */ (this.element.querySelector("button.close")).focus();
     this.release ??= onEscape(() => this.close());
@@ -42,7 +37,7 @@ export class Detail {
       asWritten(thought.thought),
       references,
       critique(thought.critique),
-      el("p", {}, copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")),
+      el("p", copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")),
     );
     this.element.dataset.whole = record.id;
   }
@@ -63,38 +58,28 @@ export class Detail {
   #head(model, record) {
     return el(
       "header",
-      {},
       el(
         "h2",
-        {},
         `Thought ${record.number}`,
-        record.chain ? [" on ", el("bdi", {}, shorten(model.name(record.chain), 40))] : "",
+        record.chain ? [" on ", el("bdi", shorten(model.name(record.chain), 40))] : "",
       ),
-      el(
-        "button",
-        { type: "button", class: "icon close", "aria-label": "Close", onclick: () => this.close() },
-        "×",
-      ),
+      el("button.icon.close", { "aria-label": "Close", onclick: () => this.close() }, "×"),
     );
   }
 
   #references(model, openings, record, thought) {
     const items = [...links(model, record, thought)].map(([words, target]) =>
-      el("li", {}, `${words} `, this.#link(model, openings, target)),
+      el("li", `${words} `, this.#link(model, openings, target)),
     );
-    return items.length ? el("ul", { class: "references" }, items) : null;
+    return items.length ? el("ul.references", items) : null;
   }
 
   // The words of the other thought follow when they are here.
   #link(model, openings, target) {
     const where = target.chain ? `${model.name(target.chain)} ` : "";
-    const button = el(
-      "button",
-      { type: "button", class: "link", onclick: () => this.onOpen(target.id) },
-      el("bdi", {}, `${where}${target.number}`),
-    );
+    const button = el("button.link", { onclick: () => this.onOpen(target.id) }, el("bdi", `${where}${target.number}`));
     openings?.wait(target.index).then((opening) => {
-      if (opening) append(button, [": ", el("bdi", {}, shorten(plainText(opening.text), 40))]);
+      if (opening) append(button, [": ", el("bdi", shorten(plainText(opening.text), 40))]);
     });
     return button;
   }
@@ -112,14 +97,13 @@ async function read(model, record) {
 
 function facts(record, thought) {
   return el(
-    "p",
-    { class: "quiet" },
+    "p.quiet",
     KINDS[record.kind]
       ? el("span", { class: `chip kind-${record.kind}` }, `${record.kind} ${KINDS[record.kind]}`)
       : null,
     " ",
     ago(thought.timestamp),
-    thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "",
+    thought.agent ? [" · ", el("bdi", thought.agent)] : "",
   );
 }
 
@@ -128,20 +112,19 @@ function asWritten(text) {
   const said = String(text);
   if (plainText(said) === said) return null;
   return el(
-    "details",
-    { class: "written" },
-    el("summary", {}, "As it was written"),
-    el("pre", { class: "raw", dir: "auto" }, said.slice(0, PIECE)),
+    "details.written",
+    el("summary", "As it was written"),
+    el("pre.raw", { dir: "auto" }, said.slice(0, PIECE)),
   );
 }
 
 // A very long text is shown piece by piece: a browser takes minutes to lay out a megabyte that is
 // meant to be difficult.
 function wholeText(text) {
-  const shown = el("pre", { class: "text", dir: "auto" }, text.slice(0, PIECE));
+  const shown = el("pre.text", { dir: "auto" }, text.slice(0, PIECE));
   if (text.length <= PIECE) return shown;
   let from = 0;
-  const where = el("output", { class: "quiet" });
+  const where = el("output.quiet");
   const go = (to) => {
     from = Math.max(0, Math.min(to, Math.floor((text.length - 1) / PIECE) * PIECE));
     shown.textContent = text.slice(from, from + PIECE);
@@ -151,16 +134,12 @@ function wholeText(text) {
     later.disabled = last.disabled = end === text.length;
   };
   const button = (label, title, to) =>
-    el(
-      "button",
-      { type: "button", class: "small", title, "aria-label": title, onclick: () => go(to()) },
-      label,
-    );
+    el("button.small", { title, "aria-label": title, onclick: () => go(to()) }, label);
   const earlier = button("‹", "Earlier part", () => from - PIECE),
     later = button("›", "Later part", () => from + PIECE);
   const last = button("⇥", "Last part", () => text.length);
   go(0);
-  return [shown, el("p", { class: "pieces", id: "pieces" }, earlier, later, last, " ", where)];
+  return [shown, el("p#pieces.pieces", earlier, later, last, " ", where)];
 }
 
 function number(value) {
@@ -170,19 +149,17 @@ function number(value) {
 function critique(said) {
   if (!said) return null;
   return el(
-    "section",
-    { class: "critique", id: "critique" },
-    el("h3", {}, "Critique"),
-    el("p", { class: "quiet" }, [said.status ?? "", said.model ?? ""].join(" ").trim()),
-    el("pre", { class: "text", dir: "auto" }, said.text ?? said.reason ?? ""),
+    "section#critique.critique",
+    el("h3", "Critique"),
+    el("p.quiet", [said.status ?? "", said.model ?? ""].join(" ").trim()),
+    el("pre.text", { dir: "auto" }, said.text ?? said.reason ?? ""),
   );
 }
 
 function* links(model, record, thought) {
   const revised = record.revises && model.find(record.revises);
   if (revised) yield ["revises", revised];
-  for (const index of model.revisers.get(record.index) ?? [])
-    yield ["revised by", model.order[index]];
+  for (const index of model.revisers.get(record.index) ?? []) yield ["revised by", model.order[index]];
   for (const chain of model.chains.values())
     if (chain.origin === record)
       yield [`branch ${shorten(model.name(chain.name), 40)} starts here:`, model.at(chain.name, 0)];

@@ -5,11 +5,11 @@ import { el, replace } from "../dom.js";
 
 // `model()` is the session as it is now; onOpen(id) follows a reference.
 export function sessionFigures(model, onOpen) {
-  const body = el("div", { class: "figures" });
+  const body = el("div.figures");
   const element = el(
-    "details",
-    { class: "session-figures", id: "figures", ontoggle: () => element.open && fill() },
-    el("summary", {}, "How it stands"),
+    "details#figures.session-figures",
+    { ontoggle: () => element.open && fill() },
+    el("summary", "Figures"),
     body,
   );
   async function fill() {
@@ -23,23 +23,10 @@ function figures(model, { linearity, completion, content, explained }, onOpen) {
   const { openHypotheses, unsupportedConclusions } = content;
   return el(
     "dl",
-    {},
-    figure(
-      "Straightness",
-      percent(linearity),
-      "thoughts that neither revise another nor start a branch",
-    ),
-    figure(
-      "Completion",
-      percent(completion),
-      "how far the main line is on the way to the number it planned",
-    ),
+    figure("Straightness", percent(linearity), "thoughts that neither revise another nor start a branch"),
+    figure("Completion", percent(completion), "how far the main line is on the way to the number it planned"),
     figure("Open hypotheses", points(model, openHypotheses, onOpen), explained.openHypotheses),
-    figure(
-      "Bare conclusions",
-      points(model, unsupportedConclusions, onOpen),
-      explained.unsupportedConclusions,
-    ),
+    figure("Bare conclusions", points(model, unsupportedConclusions, onOpen), explained.unsupportedConclusions),
   );
 }
 
@@ -51,12 +38,12 @@ function points(model, named, onOpen) {
     const target = number && model.find(model.id(Number(number), branch));
     if (!target) return [`${point} `];
     const open = () => onOpen(target.id);
-    return [el("button", { type: "button", class: "link", onclick: open }, point), " "];
+    return [el("button.link", { onclick: open }, point), " "];
   });
 }
 
 function figure(name, value, meaning) {
-  return [el("dt", {}, name, el("small", { class: "quiet" }, meaning)), el("dd", {}, value)];
+  return [el("dt", name, el("small.quiet", meaning)), el("dd", value)];
 }
 
 function percent(share) {

@@ -72,10 +72,7 @@ export class Layout {
     this.sum = (this.sum + this.#term(lane)) >>> 0;
     if (!hidden(lane)) {
       this.shown += more;
-      this.width = Math.max(
-        this.width,
-        lane.x + Math.min(lane.count, this.columns) * STEP_X - NODE.gapX,
-      );
+      this.width = Math.max(this.width, lane.x + Math.min(lane.count, this.columns) * STEP_X - NODE.gapX);
     }
     this.#stretch(lane, (this.#rows(lane) - before) * STEP_Y);
   }
@@ -100,8 +97,7 @@ export class Layout {
   #stretch(lane, by) {
     if (!by) return;
     lane.inner += by;
-    if (lane.parent && !lane.folded)
-      this.#shift(lane.parent, lane.parent.lanes.indexOf(lane) + 1, by);
+    if (lane.parent && !lane.folded) this.#shift(lane.parent, lane.parent.lanes.indexOf(lane) + 1, by);
   }
 
   // Everything in a lane from its n-th branch on moves down.
@@ -117,10 +113,7 @@ export class Layout {
 
   #term(lane) {
     const chain = this.model.chains.get(lane.name);
-    return mixed(
-      mixed(chain.mark, chain.marks[lane.count - 1]),
-      lane.count * 2 + (lane.folded ? 1 : 0),
-    );
+    return mixed(mixed(chain.mark, chain.marks[lane.count - 1]), lane.count * 2 + (lane.folded ? 1 : 0));
   }
 
   #x(lane, place) {
@@ -166,8 +159,7 @@ export class Layout {
       const end = Math.min(lane.count, (row + 1) * this.columns);
       for (let place = row * this.columns; place < end; place++) {
         const x = this.#x(lane, place);
-        if (x <= view.right && x + NODE.width >= view.left)
-          cell(lane, place, x, top + row * STEP_Y);
+        if (x <= view.right && x + NODE.width >= view.left) cell(lane, place, x, top + row * STEP_Y);
       }
     }
   }

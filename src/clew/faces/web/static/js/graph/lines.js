@@ -3,6 +3,18 @@
 
 import { laneHeight, NODE } from "./layout.js";
 
+// The colours of the page as a canvas takes them: each is resolved once, for light or for dark.
+export function colors(canvas) {
+  const known = new Map();
+  return (name) => {
+    if (!known.has(name)) {
+      canvas.style.color = `var(${name})`;
+      known.set(name, getComputedStyle(canvas).color);
+    }
+    return known.get(name);
+  };
+}
+
 export class Lines {
   constructor(canvas) {
     this.canvas = canvas;
@@ -28,13 +40,7 @@ export class Lines {
     this.pen.clearRect(0, 0, width, height);
     this.pen.translate(x + margin, y + margin);
     this.pen.scale(scale, scale);
-    this.style = getComputedStyle(this.canvas);
-    this.colors = new Map();
-  }
-
-  color(name) {
-    if (!this.colors.has(name)) this.colors.set(name, this.style.getPropertyValue(name).trim());
-    return this.colors.get(name);
+    this.color = colors(this.canvas);
   }
 
   bar(lane, x, y) {

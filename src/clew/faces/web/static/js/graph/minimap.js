@@ -2,18 +2,22 @@
 
 import { el } from "../dom.js";
 import { NODE } from "./layout.js";
+import { colors } from "./lines.js";
 
 const WIDTH = 180,
-  HEIGHT = 120;
+  HEIGHT = 120,
+  LEAST = 40,
+  MOST_SCALE = 0.2;
 const PAUSE = 250;
 const WHOLE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
 
 export class Minimap {
   constructor(onGo) {
     this.canvas = el("canvas", { width: WIDTH, height: HEIGHT });
-    this.window = el("i", {});
-    this.element = el("div", { class: "minimap", "aria-hidden": "true" }, this.canvas, this.window);
-    this.scale = 0;
+    this.window = el("i");
+    this.element = el("div.minimap", { "aria-hidden": "true" }, this.canvas, this.window);
+    this.across = 0;
+    this.down = 0;
     this.width = 0;
     this.height = 0;
     this.painted = 0;
@@ -21,7 +25,7 @@ export class Minimap {
       event.stopPropagation();
       if (event.buttons !== 1) return;
       const box = this.canvas.getBoundingClientRect();
-      onGo((event.clientX - box.left) / this.scale, (event.clientY - box.top) / this.scale);
+      onGo((event.clientX - box.left) / this.across, (event.clientY - box.top) / this.down);
     };
     this.element.addEventListener("pointerdown", go);
     this.element.addEventListener("pointermove", go);
@@ -43,37 +47,37 @@ export class Minimap {
 
   // Frames what is visible: an element that is moved, so that moving the picture paints nothing.
   look(view) {
-    const width = (view.right - view.left) * this.scale,
-      height = (view.bottom - view.top) * this.scale;
+    const width = (view.right - view.left) * this.across,
+      height = (view.bottom - view.top) * this.down;
     const { style } = this.window;
-    style.transform = `translate(${view.left * this.scale}px, ${view.top * this.scale}px)`;
+    style.transform = `translate(${view.left * this.across}px, ${view.top * this.down}px)`;
     if (this.width === width && this.height === height) return;
     Object.assign(this, { width, height });
     style.width = `${width}px`;
     style.height = `${height}px`;
   }
 
-  // No larger than the picture, so that it hides as little as possible; no finer than its own dots,
-  // so that a long session costs no more than a short one.
+  // No larger than the picture, so that it hides as little as possible, and never a line: what is much
+  // longer than wide is stretched. No finer than its own dots, so that a long session costs no more
+  // than a short one.
   #paint(layout, model) {
-    this.scale = Math.min(WIDTH / (layout.width + 20), HEIGHT / (layout.height + 20), 0.2);
-    this.canvas.width = Math.max(1, Math.ceil((layout.width + 20) * this.scale));
-    this.canvas.height = Math.max(1, Math.ceil((layout.height + 20) * this.scale));
+    const wide = layout.width + 20,
+      high = layout.height + 20;
+    const fits = Math.min(WIDTH / wide, HEIGHT / high, MOST_SCALE);
+    this.across = Math.max(fits, Math.min(LEAST / wide, MOST_SCALE));
+    this.down = Math.max(fits, Math.min(LEAST / high, MOST_SCALE));
+    this.canvas.width = Math.max(1, Math.ceil(wide * this.across));
+    this.canvas.height = Math.max(1, Math.ceil(high * this.down));
     const pen = this.canvas.getContext("2d");
-    const style = getComputedStyle(this.canvas);
-    const colors = new Map();
-    const color = (kind) => {
-      if (!colors.has(kind)) colors.set(kind, style.getPropertyValue(`--kind-${kind || "none"}`));
-      return colors.get(kind);
-    };
-    const width = Math.max(1, NODE.width * this.scale),
-      height = Math.max(1, NODE.height * this.scale);
-    const stride = Math.max(1, Math.floor(1 / ((NODE.height + NODE.gapY) * this.scale)));
+    const color = colors(this.canvas);
+    const width = Math.max(1, NODE.width * this.across),
+      height = Math.max(1, NODE.height * this.down);
+    const stride = Math.max(1, Math.floor(1 / ((NODE.height + NODE.gapY) * this.down)));
     layout.visit(
       WHOLE,
       (lane, place, x, y) => {
-        pen.fillStyle = color(model.at(lane.name, place).kind);
-        pen.fillRect(x * this.scale, y * this.scale, width, height);
+        pen.fillStyle = color(`--kind-${model.at(lane.name, place).kind || "none"}`);
+        pen.fillRect(x * this.across, y * this.down, width, height);
       },
       undefined,
       stride,

@@ -38,18 +38,13 @@ export class SessionModel {
       kind: thought.type ?? (thought.isRevision ? "R" : ""),
       at: Date.parse(thought.timestamp),
       critique: Boolean(thought.critique),
-      revises:
-        thought.revisesThought === undefined
-          ? null
-          : this.id(thought.revisesThought, thought.revisesBranch),
+      revises: thought.revisesThought === undefined ? null : this.id(thought.revisesThought, thought.revisesBranch),
       revised: thought.isRevision ? (thought.revisesThought ?? "") : null,
     };
     this.indexes.set(id, record.index);
     this.order.push(record);
     chain.indexes.push(record.index);
-    chain.marks.push(
-      mixed(chain.marks.at(-1) ?? 0, textMark(`${record.number} ${record.kind} ${record.revised}`)),
-    );
+    chain.marks.push(mixed(chain.marks.at(-1) ?? 0, textMark(`${record.number} ${record.kind} ${record.revised}`)));
     this.#note(record);
     return record;
   }

@@ -60,8 +60,7 @@ export class Nodes {
 
   select(id) {
     this.selected = id;
-    for (const [other, { element }] of this.nodes)
-      element.classList.toggle("selected", other === id);
+    for (const [other, { element }] of this.nodes) element.classList.toggle("selected", other === id);
   }
 
   // True when the node is in the picture and has the focus now.
@@ -73,8 +72,7 @@ export class Nodes {
 
   mark(ids) {
     this.found = new Set(ids);
-    for (const [id, { element }] of this.nodes)
-      element.classList.toggle("found", this.found.has(id));
+    for (const [id, { element }] of this.nodes) element.classList.toggle("found", this.found.has(id));
   }
 
   critiqued(id) {
@@ -103,20 +101,15 @@ export class Nodes {
       },
       el(
         "header",
-        {},
-        el("span", { class: "hidden-text" }, "Thought "),
-        el("span", { class: "number" }, record.number),
+        el("span.hidden-text", "Thought "),
+        el("span.number", record.number),
         KINDS[record.kind]
           ? [
-              el("span", { class: "hidden-text" }, ` ${KINDS[record.kind]} `),
-              el(
-                "abbr",
-                { class: "kind", title: KINDS[record.kind], "aria-hidden": "true" },
-                record.kind,
-              ),
+              el("span.hidden-text", ` ${KINDS[record.kind]} `),
+              el("abbr.kind", { title: KINDS[record.kind], "aria-hidden": "true" }, record.kind),
             ]
           : null,
-        record.revised === null ? null : el("span", { class: "tag" }, `revises ${record.revised}`),
+        record.revised === null ? null : el("span.tag", `revises ${record.revised}`),
         record.critique ? critiqueTag() : null,
       ),
       text,
@@ -131,11 +124,11 @@ export class Nodes {
   }
 
   #makeHeader(name, shown) {
-    const count = el("span", { class: "count" });
+    const count = el("span.count");
     const element = el(
-      "button",
-      { type: "button", class: "lane", data: { branch: name }, onclick: () => this.onFold(name) },
-      el("bdi", { class: "name" }, shorten(shown, 60)),
+      "button.lane",
+      { data: { branch: name }, onclick: () => this.onFold(name) },
+      el("bdi.name", shorten(shown, 60)),
       count,
     );
     const known = { element, count };
@@ -146,7 +139,7 @@ export class Nodes {
 }
 
 function critiqueTag() {
-  return el("span", { class: "tag critiqued", title: "has a critique" }, "critique");
+  return el("span.tag.critiqued", { title: "has a critique" }, "critique");
 }
 
 function move(known, x, y) {

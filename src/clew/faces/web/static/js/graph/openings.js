@@ -35,8 +35,7 @@ export class Openings {
 
   // Resolves to the opening, or to undefined when it cannot be had.
   async wait(index) {
-    for (let tries = 0; tries < 3 && this.get(index) === undefined; tries++)
-      await Promise.all(this.loading.values());
+    for (let tries = 0; tries < 3 && this.get(index) === undefined; tries++) await Promise.all(this.loading.values());
     return this.get(index);
   }
 
@@ -58,9 +57,7 @@ export class Openings {
     const before = this.model.order[number * BLOCK - 1];
     try {
       for (const thought of await this.load(before ? before.seq : 0, BLOCK)) {
-        const index = this.model.indexes.get(
-          this.model.id(thought.thoughtNumber, thought.branchId),
-        );
+        const index = this.model.indexes.get(this.model.id(thought.thoughtNumber, thought.branchId));
         if (index !== undefined) this.put(index, thought);
       }
       this.onLoaded();

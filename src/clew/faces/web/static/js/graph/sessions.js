@@ -3,9 +3,12 @@
 
 import { call } from "../api.js";
 import { ago, el, shorten } from "../dom.js";
+import { STATUS } from "../facts.js";
 import { link } from "../router.js";
 
 const MOST = 100;
+// As on Now: who wrote within ten minutes is active.
+const LATELY = 10 * 60 * 1000;
 const PAUSE = 250,
   SOON = 1_000,
   CHECK = 5_000;
@@ -14,22 +17,15 @@ export class SessionList {
   constructor(chosen) {
     this.chosen = chosen;
     this.items = new Map();
-    this.filter = el("input", {
+    this.filter = el("input#filter", {
       type: "search",
-      id: "filter",
       placeholder: "Filter sessions",
       "aria-label": "Filter sessions",
       oninput: () => this.#later(PAUSE),
     });
-    this.list = el("ul", { class: "sessions", id: "sessions" });
-    this.rest = el("p", { class: "quiet", id: "more-sessions", hidden: true });
-    this.element = el(
-      "section",
-      { class: "side", "aria-label": "Sessions" },
-      this.filter,
-      this.list,
-      this.rest,
-    );
+    this.list = el("ul#sessions.sessions");
+    this.rest = el("p#more-sessions.quiet", { hidden: true });
+    this.element = el("section.side", { "aria-label": "Sessions" }, this.filter, this.list, this.rest);
   }
 
   show({ sessions, total }) {
@@ -74,12 +70,11 @@ export class SessionList {
   #make(item) {
     const known = {
       title: el("strong", { dir: "auto" }),
-      facts: el("span", { class: "quiet" }),
-      dot: el("span", { class: "dot" }),
+      facts: el("span.quiet"),
+      dot: el("span.dot"),
     };
     known.element = el(
       "li",
-      {},
       el(
         "a",
         {
@@ -129,11 +124,10 @@ export class SessionList {
 }
 
 function fill({ item, title, facts, dot }) {
-  title.textContent = shorten(item.title || "Untitled", 70);
-  facts.replaceChildren(
-    `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `,
-    ago(item.updatedAt),
-  );
-  dot.className = `dot ${item.status}`;
-  dot.title = item.status;
+  title.textContent = shorten(item.title || "Reasoning without a title", 70);
+  facts.replaceChildren(`${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `, ago(item.updatedAt));
+  const isQuiet = Date.now() - Date.parse(item.updatedAt) > LATELY;
+  const now = item.status === STATUS.ACTIVE && isQuiet ? "quiet" : item.status;
+  dot.className = `dot ${now}`;
+  dot.title = now;
 }

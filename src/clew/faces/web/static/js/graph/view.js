@@ -45,16 +45,11 @@ export class GraphView {
     this.wide = null;
     this.folded = foldedLanes(model.session.id);
     this.count = null;
-    this.canvas = el("canvas", { class: "lines", "aria-hidden": "true" });
-    this.world = el("div", { class: "world", role: "group", "aria-label": "Thoughts" });
+    this.canvas = el("canvas.lines", { "aria-hidden": "true" });
+    this.world = el("div.world", { role: "group", "aria-label": "Thoughts" });
     this.frame = el(
-      "div",
-      {
-        class: "graph",
-        tabindex: "0",
-        id: "graph",
-        "aria-label": "Thought graph; arrow keys move, plus and minus zoom",
-      },
+      "div#graph.graph",
+      { tabindex: "0", "aria-label": "Thought graph; arrow keys move, plus and minus zoom" },
       this.canvas,
       this.world,
     );
@@ -124,8 +119,7 @@ export class GraphView {
     this.#soon();
     if (this.count !== null) return;
     const last = this.model.order[record.index - 1];
-    const follows =
-      last && last.chain === record.chain && (this.following === last || this.#sees(last));
+    const follows = last && last.chain === record.chain && (this.following === last || this.#sees(last));
     this.layout.grow(record);
     if (follows) this.following = record;
     this.changed = true;
@@ -201,8 +195,7 @@ export class GraphView {
     const { x, y, scale } = this.camera;
     const dx = x - this.drawnFor.x,
       dy = y - this.drawnFor.y;
-    if (scale !== this.drawnFor.scale || Math.max(Math.abs(dx), Math.abs(dy)) > MARGIN)
-      return false;
+    if (scale !== this.drawnFor.scale || Math.max(Math.abs(dx), Math.abs(dy)) > MARGIN) return false;
     // Measured before anything is moved: asking afterwards would make the browser lay out at once.
     const view = this.camera.view();
     this.#put(dx, dy);
@@ -283,17 +276,8 @@ export class GraphView {
       (lane, place, x, y) => {
         const record = this.model.at(lane.name, place);
         this.#drawLines(lane, record, { x, y }, view);
-        if (this.isFar)
-          this.lines.box(
-            record,
-            x,
-            y,
-            record.id === this.selected || this.nodes.found.has(record.id),
-          );
-        else if (
-          !this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= fresh)
-        )
-          whole = false;
+        if (this.isFar) this.lines.box(record, x, y, record.id === this.selected || this.nodes.found.has(record.id));
+        else if (!this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= fresh)) whole = false;
       },
       (lane, x, y) => this.#drawLane(lane, x, y),
     );
@@ -311,14 +295,12 @@ export class GraphView {
 
   // Each line belongs to its later end; a revision is drawn from whichever end is in view.
   #drawLines(lane, record, at, view) {
-    if (record.place > 0)
-      this.lines.next(this.layout.place(this.model.at(lane.name, record.place - 1)), at);
+    if (record.place > 0) this.lines.next(this.layout.place(this.model.at(lane.name, record.place - 1)), at);
     const revised = record.revises && this.layout.place(this.model.find(record.revises));
     if (revised) this.lines.revision(at, revised, record.id === this.selected);
     for (const index of this.model.revisers.get(record.index) ?? []) {
       const from = this.layout.place(this.model.order[index]);
-      if (from && !holds(view, from))
-        this.lines.revision(from, at, this.model.order[index].id === this.selected);
+      if (from && !holds(view, from)) this.lines.revision(from, at, this.model.order[index].id === this.selected);
     }
   }
 
@@ -354,8 +336,7 @@ export class GraphView {
       y = (event.clientY - top - this.camera.y) / this.camera.scale;
     let found = null;
     this.layout.visit({ left: x, right: x, top: y, bottom: y }, (lane, place, nodeX, nodeY) => {
-      const inside =
-        x >= nodeX && x <= nodeX + NODE.width && y >= nodeY && y <= nodeY + NODE.height;
+      const inside = x >= nodeX && x <= nodeX + NODE.width && y >= nodeY && y <= nodeY + NODE.height;
       if (inside) found = this.model.at(lane.name, place);
     });
     return found;
@@ -367,10 +348,5 @@ export class GraphView {
 }
 
 function holds(view, at) {
-  return (
-    at.y + NODE.height >= view.top &&
-    at.y <= view.bottom &&
-    at.x + NODE.width >= view.left &&
-    at.x <= view.right
-  );
+  return at.y + NODE.height >= view.top && at.y <= view.bottom && at.x + NODE.width >= view.left && at.x <= view.right;
 }

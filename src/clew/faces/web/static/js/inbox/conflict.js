@@ -50,9 +50,7 @@ async function mergeChosen(item) {
 }
 
 const given = (fields) =>
-  Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
-  );
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 const write = ({ into, doc }, op) => call("graph_apply", { branch: into, doc, ops: [op] });
 
@@ -61,9 +59,7 @@ function stateBefore({ kind, ours, theirs }) {
   const there = ours && !ours.deleted;
   if (kind === "edge") {
     const { from, rel, to, meta } = ours ?? theirs;
-    return there
-      ? { op: "edge_upsert", ...given({ from, rel, to, meta }) }
-      : { op: "edge_delete", from, rel, to };
+    return there ? { op: "edge_upsert", ...given({ from, rel, to, meta }) } : { op: "edge_delete", from, rel, to };
   }
   if (!there) return { op: "node_delete", id: theirs.id };
   return {
@@ -97,22 +93,22 @@ const MIX = {
 /** @returns {import("./ways.js").Way[]} */
 export const conflictWays = ({ facts }) => [
   {
-    key: "a",
+    key: "2",
     name: "theirs",
-    words: "Take theirs",
+    words: `Take what is on ${facts.from}`,
     run: (item) => resolve(item, "use_from"),
     // A card that was removed took its links along, and nobody knows them any more.
     undo: facts.removes ? undefined : takeBack,
     final: facts.removes ? "the card goes, and its links with it" : undefined,
-    said: "Theirs taken",
+    said: ({ facts: { from } }) => `Taken from ${from}`,
   },
   {
-    key: "r",
+    key: "1",
     name: "ours",
-    words: "Keep ours",
+    words: `Keep what is on ${facts.into}`,
     run: (item) => resolve(item, "use_into"),
     undo: reopen,
-    said: "Ours kept",
+    said: ({ facts: { into } }) => `Kept as on ${into}`,
   },
   ...(facts.mixes ? [MIX] : []),
 ];

@@ -8,9 +8,9 @@ import { choiceOf, differingFields, textOf } from "./conflict.js";
 export function fieldChoice(item, conflict) {
   if (!item.facts.mixes) return wholeSides(conflict);
   return el(
-    "section",
-    { class: "part", data: { key: "fields" } },
-    el("h3", {}, "What differs"),
+    "section.part",
+    { key: "fields" },
+    el("h3", "What differs"),
     differingFields(conflict).map((name) => fieldPart(item, conflict, name)),
   );
 }
@@ -22,13 +22,11 @@ function fieldPart(item, conflict, name) {
     ["theirs", `on ${conflict.from}`, theirs],
   ];
   return el(
-    "fieldset",
-    { class: "choice", data: { key: name, field: name } },
-    el("legend", {}, name),
+    "fieldset.choice",
+    { key: name, data: { field: name } },
+    el("legend", name),
     sides.map(([side, words, state]) => sideLabel(item, name, side, words, textOf(state[name]))),
-    base && textOf(base[name])
-      ? el("p", { class: "quiet", data: { side: "base" } }, `before: ${textOf(base[name])}`)
-      : null,
+    base && textOf(base[name]) ? el("p.quiet", { data: { side: "base" } }, `before: ${textOf(base[name])}`) : null,
   );
 }
 
@@ -43,13 +41,7 @@ function sideLabel(item, name, side, words, said) {
       choice[name] = side;
     },
   });
-  return el(
-    "label",
-    { data: { side } },
-    radio,
-    el("span", { class: "quiet" }, `${words} `),
-    said || "–",
-  );
+  return el("label", { data: { side } }, radio, el("span.quiet", `${words} `), said || "–");
 }
 
 // One side removed it, or it is a link: then one whole state is taken.
@@ -57,9 +49,9 @@ function wholeSides({ from, into, ours, theirs }) {
   const side = (words, state) =>
     el(
       "p",
-      { data: { key: words } },
+      { key: words },
       `On ${words}: `,
       !state ? "not there" : state.deleted ? badge("removed", "bad") : "changed",
     );
-  return el("section", { class: "part" }, side(from, theirs), side(into, ours));
+  return el("section.part", side(from, theirs), side(into, ours));
 }

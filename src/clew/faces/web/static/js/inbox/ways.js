@@ -1,149 +1,149 @@
-// The ways out of everything that waits, by kind. Keys are the same everywhere: `a` accepts, `r`
-// rejects, `e` edits first, `h` puts off, digits choose between sides. Each way is the operation
-// that agents call; each says how it is undone.
+// What a person can answer to everything that waits, by kind. Each answer is one operation of the
+// server, the one that agents call; what it wrote is undone by `undo`, except where it says otherwise (`final`, `undo`). Keys are the same everywhere: `a`
+// accepts, `r` rejects after asking why, `e` edits first, digits choose between sides.
 
 import { call } from "../api.js";
 import { provingCommand } from "../commands.js";
+import { ASK_FIELDS, ask } from "../comments.js";
 import { copy } from "../dom.js";
+import { STATUS } from "../facts.js";
 import { objectLink } from "../router.js";
 import { conflictWays } from "./conflict.js";
 
 /**
  * @typedef {{key: string, name: string, words: string, primary?: boolean, asks?: (item: any) => any[],
  *   run: (item: any, given: Record<string, string>) => any, undo?: (item: any, result: any) => any,
- *   said: string | ((item: any, result: any) => string), stays?: boolean, final?: string}} Way
+ *   said: string | ((item: any, result: any) => string), stays?: boolean, final?: string, alone?: boolean,
+ *   doIt?: string}} Way
  */
 
 const REASON = (words, value = "") => [{ name: "reason", words, value, required: true }];
+// A reason that may stay empty.
+const WHY = [{ name: "reason", words: "Why (optional)" }];
 
-// A change that somebody at the page decided: proposed and approved in one go, so it leaves a
-// receipt.
-async function decide(ops, rationale) {
-  const proposed = await call("propose_edit", { ops, rationale });
-  if (proposed.auto_applied) return proposed;
-  return call("approve_apply", { proposal_id: proposed.proposal_id, dry_run: false });
-}
+/** @type {(verdict: string, others?: string[]) => (item: any, given: any) => any} */
+const decides =
+  (verdict, others) =>
+  ({ id }, { reason, statement, why } = {}) =>
+    call("decide", {
+      id,
+      verdict,
+      others,
+      statement,
+      why,
+      reason: reason || undefined,
+    });
 
-const rollBack = (_item, done) =>
-  call("rollback_proposal", { receipt_ts: done.receipt_ts, merge: true });
-const status = (target, value, history) => ({ op: "set_status", target, status: value, history });
+const words = (card) => [
+  { name: "statement", words: "What it says", value: card?.statement, required: true, rows: 3 },
+  { name: "why", words: "Why", value: card?.why, rows: 3 },
+];
 
-async function approveEdited(item, { statement, rationale }) {
-  const done = await call("approve_apply", { proposal_id: item.id, dry_run: false });
-  const target = done.blocks[0];
-  const ops = [
-    ["Statement", statement],
-    ["Rationale", rationale],
-  ]
-    .filter(([, value]) => value)
-    .map(([field, value]) => ({ op: "update_field", target, field, value }));
-  try {
-    const edited = await decide(ops, `edited while approving ${item.id}`);
-    return { first: done.receipt_ts, second: edited.receipt_ts };
-  } catch (problem) {
-    await takeBack(item.id, done.receipt_ts);
-    throw problem;
-  }
-}
+// Only what was changed is sent: what somebody else wrote meanwhile is not written over.
+const edited = (card, { statement, why }) => ({
+  statement: statement === card.statement ? undefined : statement,
+  why: why === (card.why ?? "") ? undefined : why,
+});
 
-async function takeBack(id, receipt) {
-  await call("rollback_proposal", { receipt_ts: receipt, merge: true });
-  await call("reopen_proposal", { proposal_id: id });
-}
+const newest = (view) => view?.cards.findLast(({ role }) => role === "new");
+const against = (view) => (view?.cards ?? []).filter(({ role }) => role === "against");
+const replaced = (view) => (view?.cards ?? []).filter(({ role }) => role === "replaced");
 
-const proposal = [
-  {
-    key: "a",
-    name: "approve",
-    words: "Approve",
-    primary: true,
-    run: ({ id }) => call("approve_apply", { proposal_id: id, dry_run: false }),
-    undo: ({ id }, done) => takeBack(id, done.receipt_ts),
-    said: "Approved",
-  },
-  {
-    key: "r",
-    name: "reject",
-    words: "Reject",
-    asks: () => REASON("Why not? It is kept with the proposal.", "Not wanted"),
-    run: ({ id }, { reason }) => call("reject_proposal", { proposal_id: id, reason }),
-    undo: ({ id }) => call("reopen_proposal", { proposal_id: id }),
-    said: "Rejected",
-  },
-  {
-    key: "e",
-    name: "edit",
-    words: "Edit and approve",
-    asks: (item) => [
-      {
-        name: "statement",
-        words: "What it should say",
-        value: item.title,
-        required: true,
-        rows: 3,
-      },
-      { name: "rationale", words: "Why", value: item.note, rows: 2 },
-    ],
-    run: approveEdited,
-    undo: async ({ id }, { first, second }) => {
-      await call("rollback_proposal", { receipt_ts: second, merge: true });
-      await takeBack(id, first);
+// A record and those that it contradicts. Which one is meant stands in words, never in a place.
+function dispute(view) {
+  const others = against(view).map(({ id }) => id);
+  const many = others.length > 1;
+  const card = newest(view);
+  return [
+    {
+      key: "1",
+      name: "keep",
+      words: many ? "Keep the old ones" : "Keep the old one",
+      asks: () => WHY,
+      run: decides("keep", others),
+      said: "Kept the old one",
     },
-    said: "Approved as edited",
-  },
-];
-
-const keep = (item, kept) => {
-  const [other] = item.facts.sides.filter(({ id }) => id !== kept);
-  return decide(
-    [status(other.id, "superseded", "settled on the page")],
-    `${item.id}: ${item.note}`,
-  );
-};
-
-const contradiction = (item) => [
-  ...(item.facts.winner
-    ? [
+    {
+      key: "2",
+      name: "replace",
+      words: many ? "Replace the old ones" : "Replace the old one",
+      run: decides("replace", others),
+      said: "Replaced",
+    },
+    {
+      key: "3",
+      name: "both",
+      words: "Both hold",
+      run: decides("both", others),
+      said: "Both hold",
+    },
+    {
+      key: "e",
+      name: "edit",
+      words: "Edit",
+      doIt: "Save",
+      alone: true,
+      asks: () => [
+        ...words(card),
         {
-          key: "a",
-          name: "advice",
-          words: "Follow the advice",
-          primary: true,
-          run: () => keep(item, item.facts.winner),
-          undo: rollBack,
-          said: "Settled as advised",
+          name: "verdict",
+          words: "Then",
+          options: [
+            ["replace", many ? "replace the old ones" : "replace the old one"],
+            ["both", "both hold"],
+          ],
         },
-      ]
-    : []),
-  ...item.facts.sides.map(({ id, title }, index) => ({
-    key: String(index + 1),
-    name: `keep-${index + 1}`,
-    words: `Keep “${title.slice(0, 48)}”`,
-    run: () => keep(item, id),
-    undo: rollBack,
-    said: `Kept “${title.slice(0, 48)}”`,
-  })),
-  {
-    key: "r",
-    name: "no-contradiction",
-    words: "This is no contradiction",
-    run: () => decide([status(item.id, "resolved")], "both hold"),
-    undo: rollBack,
-    said: "Both hold",
-  },
-  {
-    key: "0",
-    name: "neither",
-    words: "Neither holds",
-    run: () =>
-      decide(
-        item.facts.sides.map(({ id }) => status(id, "revoked", "settled on the page")),
-        `${item.id}: neither holds`,
-      ),
-    undo: rollBack,
-    said: "Neither holds",
-  },
-];
+      ],
+      run: (item, given) => decides(given.verdict, others)(item, edited(card, given)),
+      said: "Saved as edited",
+    },
+    {
+      key: "0",
+      name: "neither",
+      words: "Neither holds",
+      asks: () => WHY,
+      run: decides("neither", others),
+      said: "Neither holds",
+    },
+  ];
+}
+
+function proposal(view) {
+  const card = newest(view);
+  const takesPlace = replaced(view).length > 0;
+  const editable = card && !view.changes.length;
+  return [
+    {
+      key: "a",
+      name: "approve",
+      words: takesPlace ? "Replace the old one" : "Approve",
+      primary: true,
+      run: decides("approve"),
+      said: takesPlace ? "Replaced" : "Approved",
+    },
+    {
+      key: "r",
+      name: "reject",
+      words: takesPlace ? "Keep the old one" : "Reject",
+      asks: () => REASON("Why not? It is kept with the proposal.", "Not wanted"),
+      run: decides("reject"),
+      said: takesPlace ? "Kept the old one" : "Rejected",
+    },
+    ...(editable
+      ? [
+          {
+            key: "e",
+            name: "edit",
+            words: "Edit and approve",
+            alone: true,
+            asks: () => words(card),
+            run: (one, given) => decides("approve")(one, edited(card, given)),
+            said: "Approved as edited",
+          },
+        ]
+      : []),
+  ];
+}
 
 const job = [
   {
@@ -154,13 +154,13 @@ const job = [
     asks: () => [{ name: "message", words: "Your answer", required: true, rows: 3 }],
     run: ({ id }, { message }) => call("tasks_jobs_message", { job: id, message }),
     said: "Answered",
-    final: "the runner reads it at once",
+    final: "the runner reads it as soon as it is online",
   },
   {
     key: "e",
     name: "requeue",
     words: "Queue it again",
-    asks: () => REASON("Why is it to begin anew?", "Begin anew"),
+    asks: () => REASON("Why is it queued again?", "Try again"),
     run: ({ id }, { reason }) => call("tasks_jobs_requeue", { job: id, reason }),
     said: "Queued again",
     final: "what it reported at its end is cleared",
@@ -185,7 +185,6 @@ const step = [
     words: "Unblock",
     primary: true,
     run: (item) => call("tasks_block", { ...at(item), blocked: false }),
-    undo: (item) => call("tasks_block", { ...at(item), blocked: true, reason: item.facts.reason }),
     said: "Unblocked",
   },
   {
@@ -205,8 +204,7 @@ const fact = [
     name: "accept",
     words: "Accept",
     primary: true,
-    run: ({ id }) => call("review_fact", { fact_id: id, verdict: "accepted" }),
-    undo: ({ id }) => decide([status(id, "pending-review")], "review taken back"),
+    run: ({ id }) => call("review_fact", { fact_id: id, verdict: STATUS.ACCEPTED }),
     said: "Accepted",
   },
   {
@@ -214,8 +212,7 @@ const fact = [
     name: "reject",
     words: "Reject",
     asks: () => REASON("Why not?", "Not so"),
-    run: ({ id }, { reason }) => call("review_fact", { fact_id: id, verdict: "rejected", reason }),
-    undo: ({ id }) => decide([status(id, "pending-review")], "review taken back"),
+    run: ({ id }, { reason }) => call("review_fact", { fact_id: id, verdict: STATUS.REJECTED, reason }),
     said: "Rejected",
   },
 ];
@@ -223,30 +220,41 @@ const fact = [
 const HALF_A_YEAR = 182 * 86_400_000;
 const inHalfAYear = () => new Date(Date.now() + HALF_A_YEAR).toISOString().slice(0, 10);
 
-const review = [
+const review = (view) => [
   {
     key: "a",
     name: "holds",
     words: "It still holds",
     primary: true,
-    run: ({ id }) =>
-      decide(
-        [{ op: "update_field", target: id, field: "ReviewBy", value: inHalfAYear() }],
-        "reviewed: it still holds",
-      ),
-    undo: rollBack,
-    said: "Holds, to be reviewed again in half a year",
+    run: ({ id }) => call("edit_record", { id, review_by: inHalfAYear() }),
+    said: "Holds; due for review again in half a year",
   },
   {
     key: "r",
     name: "retract",
     words: "It no longer holds",
     asks: () => REASON("Why does it no longer hold?", "Out of date"),
-    run: ({ id }, { reason }) => decide([status(id, "revoked", reason)], `reviewed: ${reason}`),
-    undo: rollBack,
-    said: "Revoked",
+    run: ({ id }, { reason }) => call("edit_record", { id, status: ended(id), reason }),
+    said: "Withdrawn",
   },
+  ...(newest(view)
+    ? [
+        {
+          key: "e",
+          name: "edit",
+          words: "Edit",
+          doIt: "Save",
+          alone: true,
+          asks: () => words(newest(view)),
+          run: ({ id }, given) => call("edit_record", { id, ...edited(newest(view), given), review_by: inHalfAYear() }),
+          said: "Saved; due for review again in half a year",
+        },
+      ]
+    : []),
 ];
+
+// Decisions and tasks are revoked and canceled, records of other kinds are retracted.
+const ended = (id) => (id.startsWith("D-") ? STATUS.REVOKED : STATUS.RETRACTED);
 
 const signal = [
   {
@@ -262,8 +270,8 @@ const signal = [
     key: "r",
     name: "dismiss",
     words: "Dismiss",
-    run: ({ id }) => decide([status(id, "rejected")], "dismissed on the page"),
-    undo: rollBack,
+    asks: () => WHY,
+    run: ({ id }, { reason }) => call("edit_record", { id, status: STATUS.REJECTED, reason: reason || "dismissed" }),
     said: "Dismissed",
   },
 ];
@@ -273,9 +281,7 @@ const proof = ({ facts }) => [
   {
     key: "a",
     name: "again",
-    words: provingCommand(facts.task, [facts])
-      ? "Copy the command that proves it"
-      : "Say what proves it",
+    words: provingCommand(facts.task, [facts]) ? "Copy the command that proves it" : "Say what proves it",
     primary: true,
     stays: true,
     ...(provingCommand(facts.task, [facts])
@@ -298,29 +304,45 @@ const proof = ({ facts }) => [
     key: "r",
     name: "reopen",
     words: "It is not done",
-    run: (item) => call("tasks_progress", { ...at(item), completed: false }),
-    undo: ({ facts: { task } }) => call("tasks_undo", { task }),
+    asks: () => REASON("Why is it not done?", "Not proven"),
+    run: ({ id }, { reason }) => call("retract", { id, why: reason }),
     said: "Open again",
   },
 ];
 
 const WAYS = {
-  proposal,
-  contradiction,
+  proposal: (_item, view) => (against(view).length ? dispute(view) : proposal(view)),
+  contradiction: (_item, view) => (view ? dispute(view) : []),
   conflict: conflictWays,
   job,
   step,
   fact,
-  review,
+  review: (_item, view) => review(view),
   signal,
   proof,
 };
 
-/** @returns {Way[]} */
-export function waysOf(item) {
+/**
+ * What can be answered. `view` is what decision_view said of it; without it (several are picked, or it
+ * is still on its way) only what needs no look at the other side.
+ * @returns {Way[]}
+ */
+export function waysOf(item, view = null) {
   const own = WAYS[item.kind] ?? [];
-  return typeof own === "function" ? own(item) : own;
+  return [...(typeof own === "function" ? own(item, view) : own), ...(item.until_ms ? [] : [ASK])];
 }
+
+const ASK = {
+  key: "q",
+  name: "ask",
+  words: "Ask the agent",
+  stays: true,
+  alone: true,
+  asks: () => ASK_FIELDS,
+  run: ({ id }, { text }) => ask(id, text),
+  undo: null,
+  said: "Asked; the next agent gets it",
+};
 
 /** @type {[string, string][]} */
 export const DAYS = [
@@ -329,15 +351,18 @@ export const DAYS = [
   ["30", "In a month"],
 ];
 
+// What waits as a proposal, however it is listed.
+const isProposal = ({ id }) => id.startsWith("P-");
+
 // Later, with a day: a proposal is deferred, which agents respect; everything else comes back here.
 export function putOff(item, days, why) {
-  return item.kind === "proposal"
+  return isProposal(item)
     ? call("defer_proposal", { proposal_id: item.id, reason: why || "put off", days })
     : call("inbox_later", { id: item.id, kind: item.kind, days, why: why || undefined });
 }
 
 export function takeUp(item) {
-  return item.kind === "proposal"
+  return isProposal(item)
     ? call("reopen_proposal", { proposal_id: item.id })
     : call("inbox_later", { id: item.id, kind: item.kind, days: 0 });
 }

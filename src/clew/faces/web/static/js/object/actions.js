@@ -1,43 +1,54 @@
 // What can be done with a record, by its kind: one table for the panel, the Inbox and Ctrl-K. Each
 // action runs the operation that agents call, with the same checks.
 
-import { call } from "../api.js";
+import { call, recorded } from "../api.js";
+import { ASK_FIELDS, ask } from "../comments.js";
 import { copy, el } from "../dom.js";
+import { STATUS } from "../facts.js";
 import { askFields } from "../forms.js";
+import { isOver, STANDING } from "../lifecycle.js";
 import { notice } from "../notices.js";
-import { act, sentence } from "../parts.js";
+import { act, report, sentence, undoOf } from "../parts.js";
+import { named } from "../people.js";
 import { WORK } from "./work-actions.js";
-
-const STANDING = ["decision", "rule", "preference", "fact", "lesson", "rejected"];
-const OVER = ["superseded", "revoked", "retracted", "rejected"];
 
 /**
  * @typedef {{name: string, words: string, primary?: boolean, asks?: (view: any) => any[], refuses?: (values: any) => string,
  *   lead?: (view: any) => any, run: (view: any, given: Record<string, string>) => any,
- *   said?: string | ((result: any) => string),
+ *   said?: string | ((result: any) => string), final?: boolean, doIt?: string,
+ *   ways?: (problem: any) => {words: string, also: Record<string, any>}[],
  *   undo?: (view: any, result: any) => any}} Action
  */
 
 /** @returns {Action[]} */
 export function actionsOf(view) {
   const own = (TABLE[view.kind] ?? (() => []))(view);
-  return [...own, ...(mayRetract(view) ? [RETRACT] : []), COPY];
+  const ends = mayRetract(view) ? [RETRACT] : mayRestore(view) ? [RESTORE] : [];
+  return [...own, ...ends, ASK, COPY];
 }
 
+const CARD_STATUSES = [STATUS.OPEN, STATUS.ACCEPTED, STATUS.REJECTED, STATUS.RESOLVED, STATUS.CLOSED];
 const REASON = { name: "why", words: "Why", required: true, rows: 2 };
 
 const RETRACT = {
   name: "retract",
-  words: "Take back",
+  words: "Withdraw",
   asks: () => [
     { ...REASON, words: "Why does it no longer hold?" },
-    { name: "instead", words: "What holds instead (an id, may stay empty)" },
+    { name: "instead", words: "What holds instead (optional)", kind: "record" },
   ],
-  run: (view, { why, instead }) =>
-    call("retract", { id: view.id, why, replaced_by: instead || undefined }),
+  run: (view, { why, instead }) => call("retract", { id: view.id, why, replaced_by: instead || undefined }),
   // What somebody else wrote is taken back only when a person agrees.
-  said: ({ waits_for: proposal }) =>
-    proposal ? `Proposed as ${proposal}; it waits in the Inbox` : "Taken back",
+  said: ({ waits_for: proposal }) => (proposal ? `Proposed as ${proposal}; it waits in the Inbox` : "Withdrawn"),
+};
+
+const ASK = {
+  name: "ask",
+  words: "Ask the agent",
+  final: true,
+  asks: () => ASK_FIELDS,
+  run: (view, { text }) => ask(view.id, text),
+  said: "Asked; the next agent gets it",
 };
 
 const COPY = {
@@ -52,38 +63,60 @@ const COPY = {
 const RETRACTED = ["card", "thought", "step", "task", "plan", "job", "evidence", "anchor"];
 const mayRetract = (view) =>
   !view.retraction &&
-  ((STANDING.includes(view.kind) && !OVER.includes(view.status)) || RETRACTED.includes(view.kind));
+  ((STANDING.includes(view.kind) && !isOver(view.kind, view.status)) || RETRACTED.includes(view.kind));
+
+// The whole statement, where the title is only its beginning.
+const statementOf = (view) => view.shown?.block?.fields?.Statement || view.title;
 
 const editFields = (view) => [
-  { name: "statement", words: "What it says", value: view.title, required: true, rows: 3 },
+  { name: "statement", words: "What it says", value: statementOf(view), required: true, rows: 3 },
   { name: "rationale", words: "Why", value: view.why ?? "", rows: 2 },
 ];
 
-// An edit is a proposal that waits for somebody, as an agent's would.
+// A person's edit applies at once, as `decide` does; the words of others are kept as a version.
 const EDIT = {
   name: "edit",
-  words: "Propose an edit",
+  words: "Edit",
+  doIt: "Save",
   asks: editFields,
-  run: (view, { statement, rationale }) => {
-    const changed = [
-      ["Statement", view.title, statement],
-      ["Rationale", view.why ?? "", rationale],
-    ].filter(([, before, after]) => before !== after && after);
-    if (!changed.length) throw new Error("Nothing was changed.");
-    return call("propose_edit", {
-      ops: changed.map(([field, , value]) => ({
-        op: "update_field",
-        target: view.id,
-        field,
-        value,
-      })),
-      rationale: "edited on the page",
-    });
+  run: (view, { statement, rationale, replaces, beside }) => {
+    const words = statement === statementOf(view) ? undefined : statement;
+    const why = rationale === (view.why ?? "") ? undefined : rationale;
+    if (words === undefined && why === undefined) throw new Error("Nothing was changed.");
+    return call("edit_record", { id: view.id, statement: words, why, replaces, beside });
   },
-  said: "Proposed; it waits in the Inbox",
+  ways: contradictionWays,
+  said: "Saved",
 };
 
-const standing = (view) => (OVER.includes(view.status) ? [] : [EDIT]);
+// What an edit would contradict is said before it is saved, with the answers that settle it.
+function contradictionWays(problem) {
+  const against = problem.envelope?.error?.details?.contradicts ?? [];
+  if (!against.length) return [];
+  const ids = against.map(({ id }) => id);
+  return [
+    { words: `Replace ${ids.join(", ")}`, also: { replaces: ids } },
+    { words: "Both hold", also: { beside: ids } },
+  ];
+}
+
+const RESTORE = {
+  name: "restore",
+  words: "Restore",
+  primary: true,
+  asks: () => [{ name: "why", words: "Why does it hold again? (optional)" }],
+  run: (view, { why }) => call("restore", { id: view.id, why: why || undefined }),
+  said: ({ withdrawn = [] }) =>
+    withdrawn.length ? `In force again; ${withdrawn.join(", ")} withdrawn` : "In force again",
+};
+
+const RESTORED = ["thought", "card", "task", "plan", "step"];
+const mayRestore = (view) =>
+  STANDING.includes(view.kind)
+    ? isOver(view.kind, view.status)
+    : RESTORED.includes(view.kind) && view.retraction && !view.retraction.lifted;
+
+const standing = (view) => (isOver(view.kind, view.status) ? [] : [EDIT]);
 
 const TABLE = {
   ...Object.fromEntries(STANDING.map((kind) => [kind, standing])),
@@ -97,7 +130,7 @@ const TABLE = {
           name: "status",
           words: "Status",
           value: view.status,
-          options: ["open", "accepted", "rejected", "resolved", "closed"].map((one) => [one, one]),
+          options: CARD_STATUSES.map((one) => [one, one]),
         },
       ],
       run: (view, { status }) =>
@@ -118,7 +151,7 @@ const TABLE = {
       run: ({ id }, { title }) => call("session_update", { sessionId: id, title }),
       said: "Renamed",
     },
-    ...(view.status === "active"
+    ...(view.status === STATUS.ACTIVE
       ? [
           {
             name: "complete",
@@ -133,21 +166,22 @@ const TABLE = {
 
 // Runs an action: asks for what it needs, does it, says what came of it. Returns whether it worked.
 export async function perform(action, view, button = document.createElement("button")) {
-  const given = action.asks
-    ? await askFields(
-        action.words,
-        action.asks(view),
-        action.words,
-        action.lead?.(view),
-        action.refuses,
-      )
-    : {};
-  if (!given) return false;
-  const undo = action.undo ? (result) => action.undo(view, result) : null;
-  const about = (words) => `${words}: ${sentence(view.title).slice(0, 80)}`;
+  const own = action.undo && ((result) => action.undo(view, result));
+  const undo = action.final ? null : own;
+  const about = (words) => `${words}: ${sentence(view.title)}`;
   const { said } = action;
   const words = typeof said === "function" ? (result) => about(said(result)) : said && about(said);
-  return act(button, () => action.run(view, given), words, undo);
+  if (!action.asks) return act(button, () => action.run(view, {}), words, undo);
+  const send = async (given) => {
+    if (!(await named())) return false;
+    const { result, events } = await recorded(() => action.run(view, given));
+    if (words) report(words, result, undoOf(result, events, undo));
+    return true;
+  };
+  const { refuses, ways, doIt } = action;
+  const key = `${action.name} ${view.id}`;
+  const lead = action.lead?.(view);
+  return Boolean(await askFields(action.words, action.asks(view), { send, lead, refuses, ways, doIt, key }));
 }
 
 export const actionBar = (view) => buttonsOf(actionsOf(view), view);
@@ -164,12 +198,11 @@ const buttonsOf = (actions, view) =>
     el(
       "button",
       {
-        type: "button",
         class: action.primary ? "primary" : "",
         data: { act: action.name },
         onclick: (event) => perform(action, view, event.currentTarget),
       },
       action.words,
-      el("span", { class: "hidden-text" }, ` ${view.title.slice(0, 60)}`),
+      el("span.hidden-text", ` ${view.title.slice(0, 60)}`),
     ),
   );

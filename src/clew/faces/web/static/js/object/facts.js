@@ -1,8 +1,9 @@
 // The facts of a record as a short list: what its store keeps besides what is said above.
 
 import { ago, el } from "../dom.js";
-import { badge, idLink } from "../parts.js";
+import { badge, idLink, proofBadge } from "../parts.js";
 import { byWords } from "../people.js";
+import { link } from "../router.js";
 
 const HIDDEN = new Set([
   "Date",
@@ -25,6 +26,7 @@ const HIDDEN = new Set([
   "Evidence",
   "RollbackPlan",
   "Objects",
+  "Author",
 ]);
 const WORDS = {
   TargetBlock: "Would change",
@@ -40,9 +42,9 @@ export function factsOf(view) {
   const rows = (READERS[view.kind] ?? blockFacts)(view).filter(([, value]) => !isEmpty(value));
   if (!rows.length) return null;
   return el(
-    "dl",
-    { class: "facts", data: { key: "facts" } },
-    rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+    "dl.facts",
+    { key: "facts" },
+    rows.flatMap(([name, value]) => [el("dt", name), el("dd", value)]),
   );
 }
 
@@ -52,7 +54,7 @@ const isEmpty = (value) =>
   value === "" ||
   value === false ||
   (Array.isArray(value) && !value.length) ||
-  ["none", "untagged"].includes(value);
+  ["none", "untagged", "global"].includes(value);
 
 function blockFacts({ shown }) {
   const fields = shown?.block?.fields ?? {};
@@ -62,10 +64,7 @@ function blockFacts({ shown }) {
       .filter(([name]) => !HIDDEN.has(name))
       .map(([name, value]) => [WORDS[name] ?? name, isEmpty(value) ? "" : linked(value)]),
     ["File", file ? `${file}${shown.block.line ? `:${shown.block.line}` : ""}` : ""],
-    [
-      "Review",
-      shown?.block?.review_overdue ? badge(`was due ${shown.block.review_overdue}`, "warn") : "",
-    ],
+    ["Review", shown?.block?.review_overdue ? badge(`was due ${shown.block.review_overdue}`, "warn") : ""],
   ];
 }
 
@@ -121,11 +120,13 @@ const READERS = {
     ["Claim ends", shown.job?.claim_expires_at_ms ? ago(shown.job.claim_expires_at_ms) : ""],
     ["Summary", shown.job?.summary],
   ],
-  anchor: ({ shown }) => [
+  anchor: ({ id, shown }) => [
     ["Kind", shown.anchor?.kind],
     ["Part of", shown.anchor?.parent_id ? idLink(shown.anchor.parent_id) : ""],
     ["Depends on", (shown.anchor?.depends_on ?? []).map((id) => [idLink(id), " "])],
     ["Files", list(shown.anchor?.refs)],
+    ["Also called", list(shown.anchor?.aliases)],
+    ["Known", el("a", { href: link("know", "lists", { area: id }), data: { records: id } }, "Its records")],
   ],
   receipt: (view) => (view.shown?.receipt ? proof(view.shown.receipt) : blockFacts(view)),
   evidence: ({ shown }) => [
@@ -138,7 +139,7 @@ function work({ shown }) {
   const target = shown.target ?? {};
   return [
     ["Plan", target.parent ? idLink(target.parent) : ""],
-    ["Progress", target.progress],
+    ["Progress", target.steps_count ? `${target.steps_completed}/${target.steps_count}` : target.plan_progress],
     ["Priority", target.priority?.toLowerCase?.()],
     ["Assigned to", target.assignee],
     ["Tags", tags(target.tags)],
@@ -149,16 +150,14 @@ function work({ shown }) {
 
 function proof(receipt) {
   return [
-    ["Grade", badge(receipt.grade, { seen: "good", claimed: "warn" }[receipt.grade] ?? "bad")],
-    ["Command", receipt.command ? el("code", {}, receipt.command) : ""],
+    ["Grade", proofBadge(receipt.grade)],
+    ["Command", receipt.command ? el("code", receipt.command) : ""],
     ["Exit code", receipt.exit_code ?? ""],
     ["Took", receipt.duration_ms ? `${(receipt.duration_ms / 1000).toFixed(1)} s` : ""],
-    ["Seen by", receipt.source === "said" ? "nobody: somebody said so" : receipt.source],
+    ["Seen by", receipt.source === "said" ? "not seen: reported by its author" : receipt.source],
     [
       "Commit",
-      receipt.git_commit
-        ? `${receipt.git_commit.slice(0, 10)}${receipt.git_dirty ? " with changes" : ""}`
-        : "",
+      receipt.git_commit ? `${receipt.git_commit.slice(0, 10)}${receipt.git_dirty ? " with changes" : ""}` : "",
     ],
     ["Covers", list(receipt.files?.slice(0, 20))],
     ["Row", receipt.intact === false ? badge("was changed after it was written", "bad") : ""],
@@ -166,6 +165,5 @@ function proof(receipt) {
 }
 
 const list = (items) => (items?.length ? items.join("; ") : "");
-const tags = (items) =>
-  (items ?? []).filter((tag) => tag !== "untagged").map((tag) => [badge(tag), " "]);
+const tags = (items) => (items ?? []).filter((tag) => tag !== "untagged").map((tag) => [badge(tag), " "]);
 const idNamed = (id, words) => el("a", { href: idLink(id).getAttribute("href") }, words);

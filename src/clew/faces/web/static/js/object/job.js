@@ -1,54 +1,70 @@
-// The thread of a job, and the answer to it.
+// What a job asks and reports: how its runner is, the thread, and the answer to it.
 
 import { call } from "../api.js";
 import { ago, el } from "../dom.js";
-import { act, prose } from "../parts.js";
+import { isEnded } from "../lifecycle.js";
+import { attentionBadge } from "../pages/jobs/radar.js";
+import { act, badge, idLink, prose, several } from "../parts.js";
 import { byWords } from "../people.js";
 import { draft, fold, forget, typed } from "../redraw.js";
 
-const OPEN = ["QUEUED", "RUNNING"];
+const MOST = 200;
 
 export async function jobBody({ id, shown }) {
-  const found = await call("tasks_jobs_open", {
-    job: id,
-    include_prompt: true,
-    include_events: true,
-    max_events: 60,
-    fmt: "json",
-    max_chars: 400_000,
-  });
-  const told = [...found.events].sort((a, b) => a.seq - b.seq);
+  const [found, radar] = await Promise.all([
+    call("tasks_jobs_open", {
+      job: id,
+      include_prompt: true,
+      include_events: true,
+      max_events: MOST,
+      fmt: "json",
+      max_chars: 1_000_000,
+    }),
+    call("tasks_jobs_radar", { limit: 100, fmt: "json", max_chars: 1_000_000 }),
+  ]);
+  const listed = radar.jobs.find((item) => item.job_id === id) ?? {};
+  const said = found.events.toSorted((a, b) => a.seq - b.seq);
   return el(
-    "section",
-    { class: "part", data: { key: "thread" } },
-    found.prompt ? fold(`prompt ${id}`, "What it was told", prose(found.prompt)) : null,
-    el("h3", {}, "Thread"),
+    "section.part",
+    { key: "thread" },
     el(
-      "ol",
-      { class: "thread" },
-      told.map((event) => message(event, shown.job?.runner)),
+      "p#job-state.row",
+      listed.runner_state === "offline" ? badge("runner offline", "bad") : null,
+      attentionBadge(listed),
     ),
-    found.has_more_events ? el("p", { class: "quiet" }, "Older messages are left out.") : null,
-    OPEN.includes(found.job.status)
-      ? replyForm(id)
-      : el("p", { class: "quiet" }, "The job has ended; it takes no more messages."),
+    found.prompt ? fold(`prompt ${id}`, "Prompt", prose(found.prompt)) : null,
+    el("h3", "Thread"),
+    el(
+      "ol#thread.thread",
+      said.map((event) => message(event, id, shown.job?.runner)),
+    ),
+    found.has_more_events ? el("p.quiet", `Only the last ${several(MOST, "message")} are shown.`) : null,
+    isEnded("job", found.job.status) ? el("p.quiet", "The job has ended; it takes no more messages.") : replyForm(id),
   );
 }
 
-function message(event, runner) {
+const SPOKEN = new Set(["manager", "question", "error", "progress", "checkpoint", "proof_gate", "message"]);
+
+function message(event, job, runner) {
   const mine = event.kind === "manager" || event.kind === "message";
+  // A message need not lead to the job in which it stands.
+  const refs = (event.refs ?? []).filter((ref) => ref !== job);
   return el(
     "li",
-    { class: `message ${event.kind}${mine ? " mine" : ""}`, data: { key: event.seq } },
+    {
+      class: `message ${event.kind}${mine ? " mine" : ""}${SPOKEN.has(event.kind) ? "" : " small"}`,
+      key: event.seq,
+      data: { kind: event.kind },
+    },
     el(
-      "p",
-      { class: "quiet" },
-      el("strong", {}, mine ? byWords(event.agent) : (runner ?? "runner")),
+      "p.quiet",
+      el("strong", mine ? byWords(event.agent) : (runner ?? "runner")),
       ` · ${mine ? "replied" : event.kind.replaceAll("_", " ")} · `,
       ago(event.ts_ms),
       event.percent == null ? "" : ` · ${event.percent} %`,
     ),
     event.message ? prose(event.message) : null,
+    refs.length ? el("p.row", refs.map(idLink)) : null,
   );
 }
 
@@ -58,14 +74,12 @@ export function replyForm(id) {
     const text = typed(key);
     if (!text.trim()) return;
     const button = form.querySelector("button");
-    if (await act(button, () => call("tasks_jobs_message", { job: id, message: text }), "Sent"))
-      forget(key);
+    if (await act(button, () => call("tasks_jobs_message", { job: id, message: text }), "Sent", null)) forget(key);
   };
   return el(
-    "form",
+    "form.reply.stack.tight",
     {
-      class: "reply stack tight",
-      data: { key: "reply" },
+      key: "reply",
       onsubmit: (event) => {
         event.preventDefault();
         send(event.currentTarget);
@@ -78,10 +92,9 @@ export function replyForm(id) {
       "aria-label": "Reply",
       placeholder: "Answer or correct the runner (Ctrl-Enter sends)",
       onkeydown: (event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
-          send(event.currentTarget.form);
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event.currentTarget.form);
       },
     }),
-    el("div", {}, el("button", { class: "primary" }, "Reply")),
+    el("div", el("button.primary", { type: "submit" }, "Reply")),
   );
 }

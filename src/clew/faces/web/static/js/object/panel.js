@@ -20,21 +20,11 @@ export async function openPanel(id, close) {
   const mine = { id, end: null, off: onEscape(close), before };
   open = mine;
   const panel = frame();
-  const body = el("div", { class: "panel-body", data: { scroll: "panel" } });
-  const shut = el(
-    "button",
-    {
-      type: "button",
-      class: "icon",
-      "aria-label": "Close the panel",
-      title: "Close (Esc)",
-      onclick: close,
-    },
-    "×",
-  );
+  const body = el("div.panel-body", { data: { scroll: "panel" } });
+  const shut = el("button.icon", { "aria-label": "Close the panel", title: "Close (Esc)", onclick: close }, "×");
   panel.hidden = false;
   const had = panel.contains(document.activeElement);
-  replace(panel, el("div", { class: "panel-top" }, shut), body);
+  replace(panel, el("div.panel-top", shut), body);
   if (had) shut.focus({ preventScroll: true });
   body.append(skeleton(3));
   try {
@@ -66,7 +56,6 @@ export function closePanel() {
   panel.hidden = true;
   replace(panel);
   if (!had) return;
-  const back =
-    before?.isConnected && before !== document.body ? before : document.getElementById("main");
+  const back = before?.isConnected && before !== document.body ? before : document.getElementById("main");
   /** @type {HTMLElement} */ (back).focus({ preventScroll: true });
 }

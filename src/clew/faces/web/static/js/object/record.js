@@ -3,61 +3,77 @@
 // versions.
 
 import { call } from "../api.js";
+import { threadPart, threadsOf } from "../comments.js";
 import { ago, el, shorten } from "../dom.js";
-import { describe } from "../happenings.js";
-import { icon, kindWord } from "../kinds.js";
+import { STATUS } from "../facts.js";
+import { happened, ORIGINS } from "../happenings.js";
+import { icon, kindOf, kindWord } from "../kinds.js";
+import { relWords } from "../links.js";
+import { markdownButtons, recordMarkdown } from "../markdown.js";
 import { keepDrawn } from "../news.js";
-import { badge, diffView, idTag, prose, recordLink, statusBadge, title } from "../parts.js";
+import { act, badge, diffView, idTag, prose, recordLink, stateBadges, title } from "../parts.js";
 import { byWords } from "../people.js";
 import { fold, redraw } from "../redraw.js";
 import { link, objectLink } from "../router.js";
+import { undoButton } from "../undo-button.js";
 import { actionBar } from "./actions.js";
 import { bodyOf } from "./bodies.js";
 import { factsOf } from "./facts.js";
 
 const PAUSE = 400;
+// A runner's lease runs out without anybody writing a word.
+const LEASES = 5_000;
+const PENDING = [STATUS.STAGED, STATUS.DEFERRED];
 
 // Draws the record into `body` and keeps it true while others write. Returns the call that ends it.
 export async function followRecord(body, id, level = "h2") {
   let known = new Set([id]);
   const draw = async () => {
-    const view = await call("record_view", { id, max_chars: 400_000 });
+    const [view, threads] = await Promise.all([call("record_view", { id, max_chars: 400_000 }), threadsOf(id)]);
     known = new Set([id, view.id, ...view.chain.map((part) => part.id)]);
     const own = await bodyOf(view);
-    redraw(body, recordParts(view, own, level));
+    redraw(body, recordParts({ ...view, threads }, own, level));
     title(shorten(view.title, 60), kindWord(view.kind));
   };
-  return keepDrawn(draw, (event) => known.has(event.subject) || concerns(event, known), PAUSE);
+  const end = await keepDrawn(draw, (event) => known.has(event.subject) || concerns(event, known), PAUSE);
+  const leases = kindOf(id) === "job" ? setInterval(() => void draw().catch(() => {}), LEASES) : 0;
+  return () => {
+    clearInterval(leases);
+    end();
+  };
 }
 
 // Changes of a step name its task, those of a proposal the block that it made.
 const concerns = (event, known) =>
-  [event.payload?.task, event.payload?.target, event.payload?.proposal_id].some((id) =>
-    known.has(id),
-  );
+  [event.payload?.task, event.payload?.target, event.payload?.proposal_id].some((id) => known.has(id));
 
 export function recordParts(view, own, level = "h2") {
   return [
     el(
-      "header",
-      { class: "record-head", data: { key: "head" } },
+      "header.record-head",
+      { key: "head" },
       el(
-        "p",
-        { class: "row quiet" },
-        el("span", { class: "kind" }, icon(view.kind === "card" ? view.type : view.kind)),
+        "p.row.quiet",
+        el("span.kind", icon(view.kind === "card" ? view.type : view.kind)),
         view.kind === "card" && view.type ? `${view.type} card` : kindWord(view.kind),
-        statusBadge(view.status),
-        el("span", { class: "end" }, idTag(view.id)),
+        stateBadges({ ...view, disputed_with: [] }),
+        el("span.end", idTag(view.id)),
       ),
-      el(level, { class: "record-title", dir: "auto" }, view.title),
+      el(`${level}.record-title`, { dir: "auto" }, view.title),
       byLine(view),
     ),
+    // The parts below have the level that they have in the panel.
+    level === "h1" ? el("h2.hidden-text", { key: "below" }, "About it") : null,
     warnings(view),
-    el("div", { class: "actions", data: { key: "actions" } }, actionBar(view), aroundLink(view)),
-    view.text && view.text.trim() !== view.title
-      ? el("div", { data: { key: "text" } }, prose(view.text))
-      : null,
+    el("div.actions", { key: "actions" }, actionBar(view), aroundLink(view)),
+    el(
+      "div.row",
+      { key: "markdown" },
+      markdownButtons(view.id, () => recordMarkdown(view)),
+    ),
+    view.text && view.text.trim() !== view.title ? el("div", { key: "text" }, prose(view.text)) : null,
     view.why ? part("Why", prose(view.why)) : null,
+    threadPart(view.threads ?? []),
     chainLine(view.chain),
     factsOf(view),
     own,
@@ -67,23 +83,17 @@ export function recordParts(view, own, level = "h2") {
   ];
 }
 
-// What surrounds it, as a graph; in a place of its own, for it needs the room.
+// What surrounds it, as a tree; in a place of its own, for it needs the room.
 const aroundLink = ({ id }) =>
-  el(
-    "a",
-    { class: "button", href: link("know", "around", id), data: { act: "around", key: "around" } },
-    "Around it",
-  );
+  el("a.button", { href: link("know", "around", id), key: "around", data: { act: "around" } }, "Around it");
 
-export const part = (words, ...children) =>
-  el("section", { class: "part", data: { key: words } }, el("h3", {}, words), children);
+export const part = (words, ...children) => el("section.part", { key: words }, el("h3", words), children);
 
 function byLine(view) {
   const when = view.created_ms ?? view.changed_ms;
   return el(
-    "p",
-    { class: "quiet" },
-    view.author ? ["by ", el("strong", {}, byWords(view.author)), " · "] : "",
+    "p.quiet",
+    view.author ? ["by ", el("strong", byWords(view.author)), " · "] : "",
     when ? ago(when) : "",
     view.created_ms && view.changed_ms && view.changed_ms - view.created_ms > 1000
       ? [" · changed ", ago(view.changed_ms)]
@@ -94,34 +104,51 @@ function byLine(view) {
 function warnings(view) {
   const { retraction: ended, fallen_premises: fallen, shown } = view;
   const doubt = shown?.suspect;
-  if (!ended && !fallen.length && !doubt) return null;
+  const disputed = view.disputed_with;
+  const waiting = view.incoming.filter(({ kind, status }) => kind === "proposal" && PENDING.includes(status));
+  if (![ended, doubt, ...fallen, ...disputed, ...waiting].some(Boolean)) return null;
   return el(
-    "div",
-    { class: "warns stack tight", role: "note", data: { key: "warnings" } },
+    "div.warns.stack.tight",
+    { role: "note", key: "warnings" },
     ended && !ended.lifted
       ? el(
           "p",
-          {},
           badge(ended.status, "bad"),
           ` ${ended.why} `,
-          el("span", { class: "quiet" }, `(${byWords(ended.by)})`),
-          ended.replaced_by
-            ? [" Instead: ", el("a", { href: objectLink(ended.replaced_by) }, ended.replaced_by)]
-            : "",
+          el("span.quiet", `(${byWords(ended.by)})`),
+          ended.replaced_by ? [" Instead: ", el("a", { href: objectLink(ended.replaced_by) }, ended.replaced_by)] : "",
         )
       : null,
+    disputed.length
+      ? el(
+          "p#disputed",
+          badge("disputed", "bad"),
+          " It contradicts ",
+          disputed.map(({ id, title: words }, at) => [at ? ", " : "", el("a", { href: objectLink(id) }, `“${words}”`)]),
+          ". ",
+          el("a.button", { href: link("inbox", view.id) }, "Decide which holds"),
+        )
+      : null,
+    waiting.map(({ id, title: words }) =>
+      el(
+        "p",
+        { key: id, data: { waits: id } },
+        badge("waits", "info"),
+        ` ${words}. `,
+        el("a.button", { href: link("inbox", id) }, "Decide"),
+      ),
+    ),
     fallen.map(({ id, why }) =>
       el(
         "p",
-        {},
         badge("in doubt", "warn"),
         " it rests on ",
         el("a", { href: objectLink(id) }, id),
-        `, which was taken back: ${why}`,
+        `, which was withdrawn: ${why}`,
       ),
     ),
     doubt && !fallen.length
-      ? el("p", {}, badge("in doubt", "warn"), ` ${doubt.because ?? "what it rests on has fallen"}`)
+      ? el("p", badge("in doubt", "warn"), ` ${doubt.because ?? "what it rests on has fallen"}`)
       : null,
   );
 }
@@ -130,16 +157,15 @@ function warnings(view) {
 function chainLine(chain) {
   if (!chain.length) return null;
   return el(
-    "nav",
-    { class: "part chain", "aria-label": "Where it comes from", data: { key: "chain" } },
-    el("h3", {}, "Where it comes from"),
+    "nav.part.chain",
+    { "aria-label": "Where it comes from", key: "chain" },
+    el("h3", "Where it comes from"),
     el(
       "ol",
-      {},
       chain.map((item) =>
         el(
           "li",
-          { class: item.here ? "here" : "", data: { key: item.id } },
+          { class: item.here ? "here" : "", key: item.id },
           item.here
             ? el("strong", { "aria-current": "true" }, icon(item.kind), kindWord(item.kind))
             : el(
@@ -147,53 +173,13 @@ function chainLine(chain) {
                 { href: objectLink(item.id), title: item.title },
                 icon(item.kind),
                 kindWord(item.kind),
-                el("span", { class: "quiet" }, ` ${shorten(item.title, 34)}`),
+                el("span.quiet", ` ${shorten(item.title, 34)}`),
               ),
         ),
       ),
     ),
   );
 }
-
-const TOWARDS = {
-  part_of: "belongs to",
-  rests_on: "rests on",
-  derives: "follows from",
-  supports: "supports",
-  proves: "proves",
-  about: "is about",
-  answers: "answers",
-  replaces: "replaces",
-  supersedes: "replaces",
-  superseded_by: "replaced by",
-  blocks: "blocks",
-  depends_on: "depends on",
-  contradicts: "contradicts",
-  mentions: "mentions",
-  refers: "refers to",
-  revises: "revises",
-  repeats: "repeats",
-};
-const BACK = {
-  part_of: "parts",
-  rests_on: "what rests on it",
-  derives: "what follows from it",
-  supports: "supported by",
-  proves: "proven by",
-  about: "about it",
-  answers: "answered by",
-  replaces: "replaced by",
-  supersedes: "replaced by",
-  superseded_by: "replaces",
-  blocks: "blocked by",
-  depends_on: "needed by",
-  contradicts: "contradicted by",
-  mentions: "mentioned by",
-  refers: "referred to by",
-  revises: "revised by",
-  repeats: "repeated by",
-};
-const words = (table, rel) => table[rel] ?? rel.replaceAll("_", " ");
 
 // Steps of a task and tasks of a plan stand above already, with more about each.
 const PARTS_SHOWN = ["task", "plan", "session"];
@@ -202,34 +188,29 @@ function linksPart({ kind, incoming: all, outgoing, more_links: more }) {
   const incoming = PARTS_SHOWN.includes(kind) ? all.filter(({ rel }) => rel !== "part_of") : all;
   if (!incoming.length && !outgoing.length) return null;
   const groups = grouped([
-    ...outgoing.map((item) => ({ item, name: words(TOWARDS, item.rel) })),
-    ...incoming.map((item) => ({ item, name: words(BACK, item.rel) })),
+    ...outgoing.map((item) => ({ item, name: relWords(item.rel) })),
+    ...incoming.map((item) => ({ item, name: relWords(item.rel, true) })),
   ]);
   return part(
     "Links",
     el(
-      "dl",
-      { class: "links" },
+      "dl.links",
       groups.map(([name, links]) =>
         el(
           "div",
-          { data: { key: name } },
-          el("dt", {}, name),
+          { key: name },
+          el("dt", name),
           el(
             "dd",
-            {},
             el(
-              "ul",
-              { class: "plain" },
-              links.map((item) =>
-                el("li", { data: { key: item.id } }, recordLink(item), statusBadge(item.status)),
-              ),
+              "ul.plain",
+              links.map((item) => el("li", { key: item.id }, recordLink(item), stateBadges(item))),
             ),
           ),
         ),
       ),
     ),
-    more ? el("p", { class: "quiet" }, "More links are left out.") : null,
+    more ? el("p.quiet", "More links are left out.") : null,
   );
 }
 
@@ -243,75 +224,67 @@ function grouped(links) {
   return [...groups.entries()];
 }
 
-const ORIGINS = {
-  apply: "approved",
-  edit: "edited by hand in the file",
-  contradictions: "found by Clew",
-  capture: "captured from a conversation",
-  propose: "proposed",
-  rollback: "rolled back",
-  review: "decided in review",
-  scan: "found by a scan",
-  share: "shared by an agent",
-  remember: "remembered",
-};
+// The newest version is undone; to an older one the record goes back.
+function wayBack(id, { undo, said, seq }, words) {
+  if (undo) return undoButton(undo, words);
+  if (!said) return null;
+  return el(
+    "button.small",
+    {
+      data: { back: seq },
+      onclick: (press) =>
+        act(press.currentTarget, () => call("edit_record", { id, ...said }), "It says again what it said then"),
+    },
+    "Go back to this",
+    el("span.hidden-text", `: ${said.statement}`),
+  );
+}
 
-function versionsPart({ versions, versions_total: total, id }) {
-  if (versions.length < 2) return null;
+// What its author wrote and nothing held back was approved by nobody.
+const originOf = ({ origin, agent }, { author }, isFirst) =>
+  origin === "apply" && agent === author ? (isFirst ? "written" : "edited") : (ORIGINS[origin] ?? origin);
+
+function versionsPart(view) {
+  const { versions, versions_total: total, id, title: words } = view;
+  if (!versions.length) return null;
   return part(
-    `Versions ${total ?? versions.length}`,
+    "History",
     el(
-      "ol",
-      { class: "plain" },
+      "ol.plain",
       versions.map((version, index) =>
         el(
           "li",
-          { data: { key: version.seq, version: (total ?? versions.length) - index } },
+          { key: version.seq, data: { version: (total ?? versions.length) - index } },
           el(
-            "p",
-            { class: "row" },
-            el("strong", {}, `${(total ?? versions.length) - index}`),
-            el("span", {}, ORIGINS[version.origin] ?? version.origin),
-            el("span", { class: "quiet" }, "by ", byWords(version.agent), " · ", ago(version.ts)),
-            version.cause && version.cause !== id
-              ? el("a", { class: "id", href: objectLink(version.cause) }, version.cause)
+            "p.row",
+            el("strong", `${(total ?? versions.length) - index}`),
+            el("span", originOf(version, view, index === versions.length - 1)),
+            el("span.quiet", "by ", byWords(version.agent), " · ", ago(version.ts)),
+            version.cause && version.cause !== id && !version.cause.startsWith("AR-")
+              ? el("a.id", { href: objectLink(version.cause) }, version.cause)
               : null,
+            wayBack(id, version, words),
           ),
-          version.diff
-            ? fold(`version ${id} ${version.seq}`, "What changed", diffView(version.diff))
-            : null,
+          version.diff ? fold(`version ${id} ${version.seq}`, "What changed", diffView(version.diff)) : null,
         ),
       ),
     ),
-    total > versions.length
-      ? el("p", { class: "quiet" }, `The ${total - versions.length} oldest are left out.`)
-      : null,
+    total > versions.length ? el("p.quiet", `The ${total - versions.length} oldest are left out.`) : null,
   );
 }
 
 function eventsPart(events) {
   if (!events.length) return null;
   return el(
-    "section",
-    { class: "part", data: { key: "events" } },
+    "section.part",
+    { key: "events" },
     fold(
       "events",
-      `What happened to it (${events.length})`,
+      `History (${events.length})`,
       el(
-        "ol",
-        { class: "lines" },
+        "ol.lines",
         events.map((event) =>
-          el(
-            "li",
-            {},
-            el(
-              "span",
-              { class: "what" },
-              describe({ type: event.event, subject: "" }, new Map()).said,
-            ),
-            el("span", { class: "when" }, byWords(event.by)),
-            ago(event.ts),
-          ),
+          el("li", el("span.what", happened({ type: event.event })), el("span.when", byWords(event.by)), ago(event.ts)),
         ),
       ),
     ),

@@ -6,29 +6,19 @@ import { link, objectLink } from "../router.js";
 
 export function sessionBody({ id, shown }) {
   return el(
-    "section",
-    { class: "part", data: { key: "thoughts" } },
+    "section.part",
+    { key: "thoughts" },
+    el("p", el("a.button", { href: link("now", "session", id) }, "Open the reasoning")),
+    el("h3", "Newest thoughts"),
     el(
-      "p",
-      {},
-      el("a", { class: "button", href: link("now", "session", id) }, "Open the reasoning"),
-    ),
-    el("h3", {}, "Newest thoughts"),
-    el(
-      "ol",
-      { class: "plain" },
+      "ol.plain",
       (shown.thoughts ?? [])
         .slice(-8)
         .map((thought) =>
           el(
             "li",
-            {},
-            el("span", { class: "quiet" }, `${THOUGHT_KINDS[thought.type] ?? "thought"} `),
-            el(
-              "a",
-              { href: objectLink(nodeId(id, thought)) },
-              shorten(plainText(thought.thought), 140),
-            ),
+            el("span.quiet", `${THOUGHT_KINDS[thought.type] ?? "thought"} `),
+            el("a", { href: objectLink(nodeId(id, thought)) }, shorten(plainText(thought.thought), 140)),
           ),
         ),
     ),
@@ -38,12 +28,8 @@ export function sessionBody({ id, shown }) {
 export function thoughtBody({ id, shown }) {
   return el(
     "p",
-    { data: { key: "see" } },
-    el(
-      "a",
-      { class: "button", href: link("now", "session", shown.session.id, id) },
-      "Show it in its reasoning",
-    ),
+    { key: "see" },
+    el("a.button", { href: link("now", "session", shown.session.id, id) }, "Show it in its reasoning"),
   );
 }
 
@@ -51,5 +37,4 @@ const nodeId = (session, { thoughtNumber, branchId }) =>
   branchId ? `${session}:${branchId}:${thoughtNumber}` : `${session}:${thoughtNumber}`;
 
 // A thought without its notation `S3|E|[S2]|`.
-export const plainText = (text) =>
-  String(text).replace(/^S\d+\|[A-Z]?\|(?:[^|\n]{0,200}\|)?\s*/, "");
+export const plainText = (text) => String(text).replace(/^S\d+\|[A-Z]?\|(?:[^|\n]{0,200}\|)?\s*/, "");

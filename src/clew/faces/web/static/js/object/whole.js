@@ -4,7 +4,7 @@ import { el, replace } from "../dom.js";
 import { followRecord } from "./record.js";
 
 export async function show(main, parts) {
-  const body = el("div", { class: "page whole" });
+  const body = el("div.page.whole");
   const end = await followRecord(body, parts.join("/"), "h1");
   replace(main, body);
   return end;

@@ -2,25 +2,25 @@
 
 import { call } from "../api.js";
 import { el } from "../dom.js";
+import { STATUS } from "../facts.js";
+import { isEnded } from "../lifecycle.js";
 
 /** @type {[string, string][]} */
 export const STATUSES = [
-  ["TODO", "to do"],
-  ["ACTIVE", "in work"],
-  ["PARKED", "parked"],
-  ["DONE", "done"],
-  ["CANCELED", "canceled"],
+  [STATUS.WORK_TODO, "to do"],
+  [STATUS.WORK_ACTIVE, "in work"],
+  [STATUS.WORK_PARKED, "parked"],
+  [STATUS.WORK_DONE, "done"],
+  [STATUS.WORK_CANCELED, "canceled"],
 ];
 
 const named = (view) => (view.kind === "plan" ? { plan: view.id } : { task: view.id });
-
-const undoWork = (view) => call("tasks_undo", named(view));
 
 const EDIT = {
   name: "edit",
   words: "Edit",
   asks: (view) => [
-    { name: "title", words: "Title", value: view.title, required: true },
+    { name: "title", words: "Title", value: view.shown?.target?.title ?? view.title, required: true },
     {
       name: "description",
       words: "Description",
@@ -37,16 +37,14 @@ const EDIT = {
       priority: priority || undefined,
     }),
   said: "Changed",
-  undo: undoWork,
 };
 
-const STATUS = {
+const SET_STATUS = {
   name: "status",
   words: "Set status",
   asks: (view) => [{ name: "status", words: "Status", value: view.status, options: STATUSES }],
   run: (view, { status }) => call("tasks_complete", { ...named(view), status }),
   said: "Status set",
-  undo: undoWork,
 };
 
 export const ADD_STEP = {
@@ -63,8 +61,6 @@ export const ADD_STEP = {
       steps: [{ title, success_criteria: [done || title], ...(test ? { tests: [test] } : {}) }],
     }),
   said: "Step added",
-  // Steps that were added are not in the history that tasks_undo goes back in.
-  undo: (view, made) => call("tasks_delete", { task: view.id, step_id: made.steps[0].step_id }),
 };
 
 const at = (view) => ({ task: view.shown.task, step_id: view.id });
@@ -98,11 +94,6 @@ const CLOSE = {
         : { proof: { command, exit_code: Number(exit || 0), ...(output ? { output } : {}) } }),
     }),
   said: "Closed",
-  undo: async ({ id, shown: { task } }, { status }) => {
-    // The last step took its task with it.
-    if (status === "done") await call("tasks_undo", { task });
-    await call("tasks_progress", { task, step_id: id, completed: false });
-  },
 };
 
 const BLOCK = {
@@ -111,7 +102,6 @@ const BLOCK = {
   asks: () => [{ name: "reason", words: "What does it wait for?", required: true, rows: 2 }],
   run: (view, { reason }) => call("tasks_block", { ...at(view), blocked: true, reason }),
   said: "Blocked",
-  undo: (view) => call("tasks_block", { ...at(view), blocked: false }),
 };
 
 const UNBLOCK = {
@@ -120,13 +110,12 @@ const UNBLOCK = {
   primary: true,
   run: (view) => call("tasks_block", { ...at(view), blocked: false }),
   said: "Unblocked",
-  undo: (view) =>
-    call("tasks_block", { ...at(view), blocked: true, reason: view.shown.step?.block_reason }),
 };
 
 const NOTE = {
   name: "note",
   words: "Add a note",
+  final: true,
   asks: () => [{ name: "note", words: "Note", required: true, rows: 3 }],
   run: (view, { note }) => call("tasks_note", { ...at(view), note }),
   said: "Noted",
@@ -134,26 +123,22 @@ const NOTE = {
 
 const REQUEUE = {
   name: "requeue",
+  final: true,
   words: "Queue again",
-  lead: () =>
-    el(
-      "p",
-      { class: "quiet" },
-      "This cannot be undone: what it reported at its end is cleared. The thread stays.",
-    ),
+  lead: () => el("p.quiet", "This cannot be undone: what it reported at its end is cleared. The thread stays."),
   asks: () => [{ name: "reason", words: "Why", required: true }],
   run: (view, { reason }) => call("tasks_jobs_requeue", { job: view.id, reason }),
   said: "Queued again",
 };
 
 export const WORK = {
-  plan: () => [STATUS, EDIT],
-  task: () => [STATUS, ADD_STEP, EDIT],
+  plan: () => [SET_STATUS, EDIT],
+  task: () => [SET_STATUS, ADD_STEP, EDIT],
   step: (view) =>
-    view.status === "done"
+    view.status === STATUS.DONE
       ? [NOTE]
-      : ["blocked", "canceled"].includes(view.status)
+      : [STATUS.BLOCKED, STATUS.CANCELED].includes(view.status)
         ? [UNBLOCK, NOTE]
         : [CLOSE, BLOCK, NOTE],
-  job: (view) => (["DONE", "FAILED", "CANCELED"].includes(view.status) ? [REQUEUE] : []),
+  job: (view) => (isEnded("job", view.status) ? [REQUEUE] : []),
 };

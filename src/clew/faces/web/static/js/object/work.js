@@ -3,12 +3,20 @@
 import { tryCall } from "../api.js";
 import { provingCommand } from "../commands.js";
 import { ago, copyButton, el } from "../dom.js";
-import { badge, command, idLink, prose, recordLink, statusBadge, stepState } from "../parts.js";
+import {
+  badge,
+  command,
+  idLink,
+  proofBadge,
+  prose,
+  recordLink,
+  stateBadges,
+  statusBadge,
+  stepState,
+} from "../parts.js";
 import { byWords } from "../people.js";
 import { fold } from "../redraw.js";
 import { link, objectLink } from "../router.js";
-
-const GRADES = { seen: "good", claimed: "warn" };
 
 export async function taskBody(view) {
   const { id } = view;
@@ -19,17 +27,16 @@ export async function taskBody(view) {
   const steps = found?.steps ?? [];
   return [
     el(
-      "section",
-      { class: "part", data: { key: "steps" } },
-      el("h3", {}, "Steps"),
+      "section.part",
+      { key: "steps" },
+      el("h3", "Steps"),
       steps.length
         ? el(
-            "ol",
-            { class: "plain" },
+            "ol.plain",
             steps.map((step) => stepRow(step, proofs)),
           )
-        : el("p", { class: "quiet" }, "No steps yet."),
-      el("p", {}, el("a", { href: link("now", "board", id) }, "The whole task")),
+        : el("p.quiet", "No steps yet."),
+      el("p", el("a", { href: link("now", "board", id) }, "The whole task")),
     ),
     proofsPart(view),
   ];
@@ -40,13 +47,11 @@ function stepRow(step, proofs) {
   const status = stepState(step);
   return el(
     "li",
-    { data: { key: step.step_id } },
+    { key: step.step_id },
     recordLink({ id: step.step_id, kind: "step", title: step.title }),
     statusBadge(status),
-    proof?.state && proof.state !== "none"
-      ? badge(proof.state, GRADES[proof.state] ?? "bad")
-      : null,
-    step.block_reason ? el("p", { class: "quiet" }, step.block_reason) : null,
+    proofBadge(proof?.state),
+    step.block_reason ? el("p.quiet", step.block_reason) : null,
   );
 }
 
@@ -59,17 +64,14 @@ export function proofsPart({ id, kind, proofs = [], proven = [], shown }) {
   // Before a step is closed its own receipts say what was run.
   const again = provingCommand(task, proven.length ? proven : receipts.map(proofOf));
   return el(
-    "section",
-    { class: "part proofs", data: { key: "proofs" } },
+    "section.part.proofs",
+    { key: "proofs" },
     el(
-      "header",
-      { class: "row" },
-      el("h3", {}, "Proofs"),
-      again
-        ? el("span", { class: "end" }, copyButton(again, "Copy the command that proves it again"))
-        : null,
+      "header.row",
+      el("h3", "Proofs"),
+      again ? el("span.end", copyButton(again, "Copy the command that proves it again")) : null,
     ),
-    el("ol", { class: "plain" }, receipts.map(proofRow)),
+    el("ol.plain", receipts.map(proofRow)),
   );
 }
 
@@ -83,23 +85,17 @@ const proofOf = ({ id, path, grade, source, command: line }) => ({
 
 function proofRow(receipt) {
   return el(
-    "li",
-    { class: "proof", data: { key: receipt.id, grade: receipt.grade } },
+    "li.proof",
+    { key: receipt.id, data: { grade: receipt.grade } },
     el(
-      "p",
-      { class: "row" },
-      badge(receipt.grade, GRADES[receipt.grade] ?? "bad"),
-      receipt.changed?.length
-        ? badge(`stale: ${receipt.changed.slice(0, 3).join(", ")} changed since`, "bad")
-        : null,
-      receipt.command ? el("code", {}, receipt.command) : el("span", {}, receipt.text),
-      receipt.exit_code == null
-        ? null
-        : el("span", { class: "quiet" }, `exit ${receipt.exit_code}`),
+      "p.row",
+      proofBadge(receipt.grade),
+      receipt.changed?.length ? badge(`stale: ${receipt.changed.slice(0, 3).join(", ")} changed since`, "bad") : null,
+      receipt.command ? el("code", receipt.command) : el("span", receipt.text),
+      receipt.exit_code == null ? null : el("span.quiet", `exit ${receipt.exit_code}`),
     ),
     el(
-      "p",
-      { class: "quiet" },
+      "p.quiet",
       receipt.path ? `${receipt.path} · ` : "",
       receipt.agent ? `${byWords(receipt.agent)} · ` : "",
       ago(receipt.ts_ms),
@@ -109,13 +105,7 @@ function proofRow(receipt) {
       " · ",
       idLink(receipt.id),
     ),
-    receipt.output_tail
-      ? fold(
-          `output ${receipt.id}`,
-          "What it printed",
-          el("pre", { class: "text" }, receipt.output_tail),
-        )
-      : null,
+    receipt.output_tail ? fold(`output ${receipt.id}`, "What it printed", el("pre.text", receipt.output_tail)) : null,
   );
 }
 
@@ -124,18 +114,17 @@ export const stepBody = (view) => [notesPart(view.steps?.[0]?.notes ?? []), proo
 function notesPart(notes) {
   if (!notes.length) return null;
   return el(
-    "section",
-    { class: "part", data: { key: "notes" } },
-    el("h3", {}, "Notes"),
+    "section.part",
+    { key: "notes" },
+    el("h3", "Notes"),
     el(
-      "ul",
-      { class: "plain" },
+      "ul.plain",
       notes.map((note) =>
         el(
           "li",
-          { data: { key: note.ts_ms } },
+          { key: note.ts_ms },
           prose(note.text),
-          el("p", { class: "quiet" }, note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
+          el("p.quiet", note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
         ),
       ),
     ),
@@ -145,17 +134,14 @@ function notesPart(notes) {
 export function planBody({ id, incoming }) {
   const tasks = incoming.filter((item) => item.rel === "part_of");
   return el(
-    "section",
-    { class: "part", data: { key: "tasks" } },
-    el("h3", {}, `Tasks ${tasks.length}`),
+    "section.part",
+    { key: "tasks" },
+    el("h3", `Tasks ${tasks.length}`),
     el(
-      "ul",
-      { class: "plain" },
-      tasks.map((item) =>
-        el("li", { data: { key: item.id } }, recordLink(item), statusBadge(item.status)),
-      ),
+      "ul.plain",
+      tasks.map((item) => el("li", { key: item.id }, recordLink(item), stateBadges(item))),
     ),
-    el("p", {}, el("a", { href: link("now", "board", id) }, "The whole plan")),
+    el("p", el("a", { href: link("now", "board", id) }, "The whole plan")),
   );
 }
 
@@ -163,16 +149,12 @@ export function receiptBody({ shown }) {
   const receipt = shown.receipt;
   if (!receipt) return null;
   return el(
-    "section",
-    { class: "part", data: { key: "output" } },
-    receipt.output_tail
-      ? [el("h3", {}, "What it printed"), el("pre", { class: "text" }, receipt.output_tail)]
-      : null,
+    "section.part",
+    { key: "output" },
+    receipt.output_tail ? [el("h3", "What it printed"), el("pre.text", receipt.output_tail)] : null,
     receipt.command && receipt.task
-      ? [el("h3", {}, "Prove it again"), command(provingCommand(receipt.task, [proofOf(receipt)]))]
+      ? [el("h3", "Prove it again"), command(provingCommand(receipt.task, [proofOf(receipt)]))]
       : null,
-    receipt.again
-      ? el("p", {}, "It repeats ", el("a", { href: objectLink(receipt.again) }, receipt.again))
-      : null,
+    receipt.again ? el("p", "It repeats ", el("a", { href: objectLink(receipt.again) }, receipt.again)) : null,
   );
 }

@@ -1,89 +1,72 @@
-// Who works here, and what one of them did: what it wrote last, what it proposed, what became of it.
+// Who works here, and what one of them did, in sentences and complete.
 
-import { call, tryCall } from "../api.js";
-import { ago, el, replace } from "../dom.js";
-import { describe } from "../happenings.js";
+import { call } from "../api.js";
+import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { card, head, nothing, several, title } from "../parts.js";
 import { byWords } from "../people.js";
 import { redraw } from "../redraw.js";
 import { link } from "../router.js";
+import { digestButtons, periodFacets, periodOf, sentenceList } from "./home/digest.js";
 
-const PAUSE = 3_000;
+const PAUSE = 5_000;
 
-export async function show(main, [name]) {
-  const body = el("div", { class: "page" });
+export async function show(main, [name], query) {
+  let asked = query;
+  const body = el("div.page");
   const draw = async () => {
-    redraw(body, name ? await onePage(name) : await allPage());
+    const period = periodOf(asked.has("since") ? asked : new URLSearchParams("since=week"), null);
+    const found = await call("digest", { since: period.since, max_chars: 400_000 });
+    redraw(body, name ? onePage(name, found, period) : allPage(found, period));
     if (!body.isConnected) replace(main, body);
   };
   title(name ?? "Agents");
-  return keepDrawn(draw, (event) => !name || event.agent === name, PAUSE);
+  const end = await keepDrawn(draw, () => true, PAUSE);
+  return {
+    end,
+    move: ([next], changed) => {
+      name = next;
+      asked = changed;
+      return draw();
+    },
+  };
 }
 
-async function allPage() {
-  const { agents } = await call("agents_active", { limit: 100 });
+const count = ({ sentences }) => sentences.reduce((sum, { total }) => sum + total, 0);
+
+function allPage(found, period) {
   return [
-    head("Agents and people", "Whoever wrote here lately, the last one first."),
+    head("Agents", "Who worked here, and what was done."),
     card(
       "Authors",
-      { id: "agents", count: agents.length },
-      agents.length
+      { id: "agents", count: found.authors.length },
+      periodFacets(period.name, null, (since) => link("home", "agents", { since })),
+      found.authors.length
         ? el(
-            "ul",
-            { class: "lines" },
-            agents.map(({ agent, events, last }) =>
+            "ul.lines",
+            found.authors.map((author) =>
               el(
                 "li",
-                { data: { key: agent } },
-                el("a", { class: "what", href: link("agents", agent) }, byWords(agent)),
-                el("span", { class: "when" }, several(events, "event")),
-                ago(last.ts_ms),
+                { key: author.name },
+                el("a.what", { href: link("home", "agents", author.name) }, byWords(author.name)),
+                el("span.when", several(count(author), "action")),
               ),
             ),
           )
-        : nothing("Nobody has written here yet."),
+        : nothing("No activity in this time."),
     ),
   ];
 }
 
-async function onePage(name) {
-  const [found, insight] = await Promise.all([
-    call("events_list", { limit: 500, max_chars: 1_000_000 }),
-    tryCall("insight", { days: 90 }),
-  ]);
-  const own = found.events.filter((event) => event.agent === name);
-  const proposals = insight?.agents.find((row) => row.agent === name);
+function onePage(name, found, period) {
+  const own = found.authors.find((author) => author.name === name);
   return [
-    head(byWords(name), proposals ? proposalWords(proposals) : ""),
+    head(byWords(name), own ? several(count(own), "action") : ""),
     card(
-      "What it did last",
-      { id: "deeds", count: own.length },
-      own.length
-        ? el(
-            "ol",
-            { class: "lines" },
-            own.slice(0, 60).map((event) => deed(event)),
-          )
-        : nothing("Nothing among the newest 500 events of this workspace."),
+      "What was done",
+      { id: "deeds", tools: own ? digestButtons(found) : null },
+      periodFacets(period.name, null, (since) => link("home", "agents", name, { since })),
+      own ? sentenceList(own.sentences) : nothing("Nothing in this time."),
     ),
   ];
-}
-
-const proposalWords = (row) =>
-  `${several(row.proposed, "proposal")}: ${row.applied ?? 0} accepted, ${row.rejected ?? 0} rejected, ${(row.staged ?? 0) + (row.deferred ?? 0)} waiting`;
-
-function deed(event) {
-  const line = describe(event, new Map());
-  return el(
-    "li",
-    { data: { key: event.seq } },
-    el("span", { class: "when" }, line.said),
-    el(
-      "span",
-      { class: "what" },
-      line.href ? el("a", { href: line.href }, line.text || line.subject) : line.text,
-    ),
-    ago(event.ts_ms),
-  );
 }

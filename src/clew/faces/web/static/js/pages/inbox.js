@@ -2,18 +2,19 @@
 // What is listed stays where it is: arrivals wait behind a button, what others dealt with is marked
 // in place, so nothing changes under a pointer.
 
-import { call } from "../api.js";
+import { call, recorded } from "../api.js";
 import { setCount } from "../bar.js";
-import { ago, day, el, replace } from "../dom.js";
+import { ago, day, el, replace, shorten } from "../dom.js";
 import { askFields } from "../forms.js";
-import { detailParts, KIND_ICONS, KIND_WORDS, moreAbout } from "../inbox/detail.js";
+import { detailParts, isLooked, KIND_ICONS, KIND_WORDS, moreAbout } from "../inbox/detail.js";
+import { settledParts } from "../inbox/settled.js";
 import { DAYS, openItem, putOff, takeUp, waysOf } from "../inbox/ways.js";
 import { keymap, onEscape } from "../keys.js";
 import { icon } from "../kinds.js";
 import { keepDrawn } from "../news.js";
 import { notice } from "../notices.js";
-import { problemNotice, several } from "../parts.js";
-import { named } from "../people.js";
+import { problemNotice, several, undoOf } from "../parts.js";
+import { byWords, named } from "../people.js";
 import { redraw } from "../redraw.js";
 import { address, link, rewrite } from "../router.js";
 
@@ -42,27 +43,22 @@ class InboxPage {
     this.picked = new Set();
     this.chosen = "";
     this.more = {};
+    this.ready = false;
+    this.busy = false;
     this.calm = 0;
-    this.list = el("ul", {
-      class: "rows",
-      id: "matters",
+    this.list = el("ul#matters.rows", {
       role: "listbox",
       "aria-label": "What needs you",
       tabindex: "0",
       data: { scroll: "matters" },
     });
-    this.detail = el("article", {
-      class: "detail",
-      id: "matter",
-      "aria-label": "The chosen one",
-      data: { scroll: "matter" },
-    });
-    this.top = el("header", { class: "list-top" });
+    this.detail = el("article#matter.detail", { "aria-label": "The chosen one", data: { scroll: "matter" } });
+    this.ways = el("footer#ways.ways", { "aria-label": "What can be answered" });
+    this.top = el("header.list-top");
     this.frame = el(
-      "div",
-      { class: "list-detail", id: "inbox" },
-      el("section", { class: "list", "aria-label": "Inbox" }, this.top, this.list),
-      this.detail,
+      "div#inbox.list-detail",
+      el("section.list", { "aria-label": "Inbox" }, this.top, this.list),
+      el("div.detail-frame", this.detail, this.ways),
     );
   }
 
@@ -78,11 +74,13 @@ class InboxPage {
       ArrowDown: ["", () => this.step(1)],
       ArrowUp: ["", () => this.step(-1)],
       a: ["Approve, accept, answer, unblock", () => this.way("a")],
-      r: ["Reject, keep ours, dismiss", () => this.way("r")],
+      r: ["Reject or dismiss, after asking why", () => this.way("r")],
       e: ["Edit first", () => this.way("e")],
-      0: ["", () => this.way("0")],
-      1: ["Keep the first of two", () => this.way("1")],
-      2: ["Keep the second of two", () => this.way("2")],
+      1: ["Keep the old one of two", () => this.way("1")],
+      2: ["Replace it by the new one", () => this.way("2")],
+      3: ["Both hold", () => this.way("3")],
+      0: ["Neither holds", () => this.way("0")],
+      q: ["Ask the agent", () => this.way("q")],
       h: ["Later", () => (this.later ? this.again() : this.putOff())],
       x: ["Pick it, to act on many", () => this.pick()],
       n: ["Show what is new", () => this.refresh()],
@@ -120,6 +118,7 @@ class InboxPage {
     this.items = this.items.map((item) => this.known.get(keyOf(item)) ?? item);
     setCount(this.waiting);
     if (this.first === false) this.holdHead();
+    if (this.more.threads?.length) this.lookAgain();
     if (!this.chosen) this.chooseFirst();
     this.draw();
     if (!this.frame.isConnected) replace(this.main, this.frame);
@@ -144,9 +143,31 @@ class InboxPage {
     return [...this.known.keys()].filter((key) => !listed.has(key)).length;
   }
 
+  // What the address names, also when the Inbox lists it under another id. What waits no more is said
+  // to be so: nothing else takes its place, and no key acts on a stranger.
   chooseFirst() {
-    const wanted = this.items.find((item) => item.id === this.wanted);
-    if (wanted || (this.items[0] && !this.small)) this.choose(wanted ?? this.items[0], false);
+    if (this.wanted) {
+      const wanted = this.named(this.wanted);
+      if (wanted) return this.choose(wanted, false);
+      this.settled ??= this.wanted;
+      return this.showSettled();
+    }
+    if (this.items[0] && !this.small) this.choose(this.items[0], false);
+  }
+
+  named(id) {
+    const belongs = ({ covers = [], newer, older = [] }) =>
+      covers.includes(id) || newer === id || older.some((side) => side.id === id);
+    return this.items.find((item) => item.id === id) ?? this.items.find((item) => belongs(item.facts));
+  }
+
+  async showSettled() {
+    const id = this.settled;
+    const parts = await settledParts(id, () => this.look().then(() => this.refresh()));
+    if (this.settled !== id || this.chosen) return;
+    this.frame.dataset.open = "";
+    this.settledPart = parts;
+    this.draw();
   }
 
   get small() {
@@ -163,6 +184,7 @@ class InboxPage {
         items: [],
         chosen: "",
         wanted: parts[0] ?? "",
+        settled: null,
         first: true,
       });
       this.top.style.height = "";
@@ -170,9 +192,11 @@ class InboxPage {
       this.picked.clear();
       return this.look().catch(problemNotice);
     }
-    const item = this.items.find(({ id }) => id === parts[0]);
-    if (item) this.choose(item, true);
-    else if (this.small && !parts.length) this.back();
+    const item = parts[0] && this.named(parts[0]);
+    if (item) return this.choose(item, true);
+    if (!parts[0]) return this.small ? this.back() : undefined;
+    Object.assign(this, { chosen: "", settled: parts[0], settledPart: null });
+    return this.showSettled();
   }
 
   // On a small screen list and detail take turns.
@@ -196,7 +220,10 @@ class InboxPage {
 
   choose(item, focus = true) {
     this.chosen = keyOf(item);
+    this.settled = null;
+    this.wanted = "";
     this.more = {};
+    this.ready = !isLooked(item);
     this.guard();
     this.frame.dataset.open = "";
     this.draw();
@@ -208,9 +235,20 @@ class InboxPage {
       .then((more) => {
         if (this.chosen !== mine) return;
         this.more = more;
+        this.ready = true;
         this.drawDetail();
       })
       .catch(problemNotice);
+  }
+
+  // What is known of the chosen one, asked for again: a question was asked, or an answer came.
+  async lookAgain() {
+    const { now, chosen } = this;
+    if (!now) return;
+    const more = await moreAbout(now);
+    if (this.chosen !== chosen) return;
+    this.more = more;
+    this.drawDetail();
   }
 
   // The frame says for how long presses on the detail are not taken.
@@ -251,62 +289,98 @@ class InboxPage {
 
   pick() {
     if (!this.now) return;
-    if (this.picked.has(this.chosen)) this.picked.delete(this.chosen);
-    else this.picked.add(this.chosen);
+    this.toggle(this.now);
     this.step(1);
+  }
+
+  toggle(item) {
+    const key = keyOf(item);
+    if (!this.picked.delete(key)) this.picked.add(key);
+    this.draw();
   }
 
   // The ones that are acted on: those picked, else the chosen one.
   get meant() {
-    const picked = this.items.filter(
-      (item) => this.picked.has(keyOf(item)) && !this.gone.has(keyOf(item)),
-    );
+    const picked = this.items.filter((item) => this.picked.has(keyOf(item)) && !this.gone.has(keyOf(item)));
     return picked.length ? picked : this.now ? [this.now] : [];
   }
 
+  // What a key or a button answers, for everything that is meant by it.
+  pairsOf(choose) {
+    const many = this.meant.length > 1;
+    return this.meant
+      .map((item) => ({ item, way: choose(waysOf(item, many ? null : this.more.view)) }))
+      .filter(({ way }) => way && !(many && way.alone));
+  }
+
   async way(key) {
-    const pairs = this.meant
-      .map((item) => ({ item, way: waysOf(item).find((way) => way.key === key) }))
-      .filter(({ way }) => way);
-    if (!pairs.length) {
-      if (this.now) notice(`${key} does nothing here: ${this.now.title}`);
-      return;
-    }
-    await this.run(pairs);
+    if (!this.meant.length) return;
+    if (this.meant.length === 1 && !this.ready) return void notice("Still loading. Try again in a moment.");
+    const pairs = this.pairsOf((ways) => ways.find((way) => way.key === key));
+    if (pairs.length) return this.run(pairs);
+    const [item] = this.meant;
+    const keys = waysOf(item, this.more.view).map((way) => `${way.key}: ${way.words}`);
+    notice(`${key} does nothing here. ${keys.join(" · ")}`);
   }
 
   async run(pairs) {
-    const [{ item, way }] = pairs;
-    const given = way.asks ? await askFields(way.words, way.asks(item)) : {};
-    if (!given || !(await named())) return;
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const [{ item, way }] = pairs;
+      const send = async (given) => (await named()) && this.answer(pairs, given);
+      const title = pairs.length > 1 ? `${way.words}: ${several(pairs.length, "item")}` : way.words;
+      const lead = pairs.length > 1 || way.alone ? null : el("p", item.title);
+      if (way.asks)
+        await askFields(title, way.asks(item), {
+          doIt: way.doIt ?? way.words,
+          send,
+          lead,
+          key: `${way.name} ${item.id}`,
+        });
+      else await send({});
+    } catch (problem) {
+      problemNotice(problem);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  // One refusal of one is shown where its words were typed; of many the others go on.
+  async answer(pairs, given) {
     const done = [];
     for (const pair of pairs) {
       try {
-        const result = await pair.way.run(pair.item, given);
-        done.push({ ...pair, result });
+        const { result, events } = await recorded(() => pair.way.run(pair.item, given));
+        done.push({ ...pair, result, events });
         if (!pair.way.stays) this.gone.add(keyOf(pair.item));
       } catch (problem) {
+        if (pairs.length === 1) throw problem;
         problemNotice(problem);
       }
     }
-    if (!done.length) return;
+    if (!done.length) return true;
     this.said(done);
-    if (!way.stays) this.advance();
+    if (pairs[0].way.stays) this.lookAgain();
+    else this.advance();
+    return true;
   }
 
   said(done) {
     const [{ item, way, result }] = done;
     const what = typeof way.said === "function" ? way.said(item, result) : way.said;
-    const words =
-      done.length > 1
-        ? `${what}: ${several(done.length, "matter")}`
-        : `${what}: ${item.title.slice(0, 80)}`;
-    const undone = done.filter((one) => one.way.undo);
+    const words = done.length > 1 ? `${what}: ${several(done.length, "item")}` : `${what}: ${item.title}`;
+    const backs = done
+      .map(({ item, way: { undo, final }, result, events }) => ({
+        item,
+        back: undoOf(result, events, final ? null : undo && ((own) => undo(item, own))),
+      }))
+      .filter(({ back }) => back);
     const undo = async () => {
-      for (const one of undone.reverse()) await one.way.undo(one.item, one.result);
-      this.restore(undone.map((one) => one.item));
+      for (const { back } of backs.toReversed()) await back();
+      this.restore(backs.map(({ item }) => item));
     };
-    notice(words, "info", undone.length ? undo : null);
+    notice(words, "info", backs.length ? undo : null);
   }
 
   restore(items) {
@@ -320,8 +394,7 @@ class InboxPage {
     this.picked.clear();
     const at = this.items.findIndex((item) => keyOf(item) === this.chosen);
     const open = (item) => !this.gone.has(keyOf(item));
-    const next =
-      this.items.slice(at).find(open) ?? this.items.slice(0, Math.max(0, at)).findLast(open);
+    const next = this.items.slice(at).find(open) ?? this.items.slice(0, Math.max(0, at)).findLast(open);
     setCount(this.waiting);
     if (next && !this.small) return this.choose(next);
     this.chosen = "";
@@ -339,9 +412,9 @@ class InboxPage {
       [
         { name: "days", words: "Bring it back", options: DAYS, value: "1" },
         { name: "date", words: "Or on a day", kind: "date" },
-        { name: "why", words: "What it waits for (may stay empty)" },
+        { name: "why", words: "What it waits for (optional)" },
       ],
-      "Put off",
+      { doIt: "Put off" },
     );
     if (!given || !(await named())) return;
     const days = given.date
@@ -360,12 +433,12 @@ class InboxPage {
   }
 
   async act(items, run, undo, words) {
-    const way = { said: words, run, undo: undo ? (item) => undo(item) : null };
+    const way = { said: words, run, undo };
     const done = [];
     for (const item of items) {
       try {
         await run(item);
-        done.push({ item, way });
+        done.push({ item, way, events: [] });
         this.gone.add(keyOf(item));
       } catch (problem) {
         problemNotice(problem);
@@ -382,11 +455,7 @@ class InboxPage {
       this.list,
       this.items.length
         ? this.items.map((item) => this.row(item))
-        : el(
-            "li",
-            { class: "nothing", role: "option", "aria-disabled": "true", data: { key: "none" } },
-            this.empty(),
-          ),
+        : el("li.nothing", { role: "option", "aria-disabled": "true", key: "none" }, this.empty()),
     );
     this.drawDetail();
   }
@@ -394,7 +463,7 @@ class InboxPage {
   empty() {
     return this.later
       ? "Nothing is put off."
-      : "Nothing waits for you. Proposals, contradictions, conflicts, questions of jobs, blocked steps, unproven work and overdue reviews would stand here.";
+      : "You're all caught up. Proposals, contradictions and questions from agents appear here.";
   }
 
   topParts() {
@@ -402,51 +471,31 @@ class InboxPage {
     const { counts, waiting: all } = this;
     const choice = (kind, words) =>
       el(
-        "a",
+        "a.facet",
         {
-          class: "facet",
           href: link("inbox", { kind }),
           "aria-current": !this.later && this.kind === kind ? "true" : null,
-          data: { key: `kind ${kind}` },
+          key: `kind ${kind}`,
         },
         words,
       );
     return [
+      el("div.list-title", { key: "title" }, el("h1", this.later ? "Later" : "Inbox"), this.freshButton()),
       el(
-        "div",
-        { class: "list-title", data: { key: "title" } },
-        el("h1", {}, this.later ? "Later" : "Inbox"),
-        this.freshButton(),
-      ),
-      el(
-        "nav",
-        { class: "facets", "aria-label": "Kinds", data: { key: "kinds" } },
+        "nav.facets",
+        { "aria-label": "Kinds", key: "kinds" },
         choice("", `All ${all}`),
-        Object.entries(counts).map(([kind, count]) =>
-          choice(kind, `${KIND_WORDS[kind] ?? kind} ${count}`),
-        ),
+        Object.entries(counts).map(([kind, count]) => choice(kind, `${KIND_WORDS[kind] ?? kind} ${count}`)),
         el(
-          "a",
-          {
-            class: "facet",
-            href: link("inbox", "later"),
-            "aria-current": this.later ? "true" : null,
-            data: { key: "later" },
-          },
+          "a.facet",
+          { href: link("inbox", "later"), "aria-current": this.later ? "true" : null, key: "later" },
           `Later ${later}`,
         ),
       ),
-      this.picked.size
-        ? el(
-            "p",
-            { class: "quiet", data: { key: "picked" } },
-            `${this.picked.size} picked: a, r or h acts on all of them`,
-          )
-        : null,
       total > items.length
         ? el(
-            "p",
-            { class: "quiet", data: { key: "left" } },
+            "p.quiet",
+            { key: "left" },
             `${total - items.length} more are left out; they follow when these are dealt with.`,
           )
         : null,
@@ -456,8 +505,8 @@ class InboxPage {
   freshButton() {
     if (!this.fresh) return null;
     return el(
-      "button",
-      { type: "button", class: "small", id: "fresh", onclick: () => this.refresh() },
+      "button#fresh.small",
+      { onclick: () => this.refresh() },
       `${this.fresh} new, show `,
       el("kbd", { "aria-hidden": "true" }, "n"),
     );
@@ -479,27 +528,31 @@ class InboxPage {
         class: `matter${isGone ? " gone" : ""}${this.picked.has(key) ? " picked" : ""}`,
         "aria-selected": String(key === this.chosen && !isGone),
         "aria-disabled": isGone ? "true" : null,
-        data: { key, matter: item.id },
+        key,
+        data: { matter: item.id },
         onclick: () => (isGone ? null : this.choose(item)),
       },
+      el("span.pick", {
+        title: "Select it, to answer several at once (x)",
+        data: { pick: item.id },
+        onclick: (event) => {
+          event.stopPropagation();
+          if (!isGone) this.toggle(item);
+        },
+      }),
+      el("span.kind", { title: KIND_WORDS[item.kind] }, icon(KIND_ICONS[item.kind] ?? item.kind)),
       el(
-        "span",
-        { class: "kind", title: KIND_WORDS[item.kind] },
-        icon(KIND_ICONS[item.kind] ?? item.kind),
-      ),
-      el(
-        "span",
-        { class: "what" },
-        el("span", { class: "hidden-text" }, `${KIND_WORDS[item.kind]}: `),
-        el("span", { class: "words" }, item.title),
+        "span.what",
+        el("span.hidden-text", `${KIND_WORDS[item.kind]}: `),
+        el("span.words", item.title),
         el(
-          "span",
-          { class: "quiet" },
+          "span.quiet",
           isGone
             ? "dealt with"
             : [
-                item.by ? `${item.by} · ` : "",
+                item.by ? `${byWords(item.by)} · ` : "",
                 item.until_ms ? `until ${day(item.until_ms)}` : ago(item.ts_ms),
+                contextOf(item),
               ],
         ),
       ),
@@ -507,49 +560,102 @@ class InboxPage {
   }
 
   drawDetail() {
+    const { meant } = this;
+    this.ways.hidden = !meant.length;
+    if (meant.length) redraw(this.ways, this.buttons());
+    if (meant.length > 1 || this.picked.size) return redraw(this.detail, this.pickedParts());
     const item = this.now;
-    if (!item)
-      return redraw(
-        this.detail,
-        el(
-          "p",
-          { class: "quiet", data: { key: "none" } },
-          this.items.length ? "Choose one, or press j." : this.empty(),
-        ),
-      );
-    redraw(this.detail, [
-      el(
-        "a",
-        { class: "button only-small", data: { key: "back" }, href: this.place("") },
-        "‹ All that waits",
-      ),
-      ...detailParts(item, this.more, this.buttons(item)),
-    ]);
+    if (item) return redraw(this.detail, [this.backLink(), ...detailParts(item, this.more, this.ready)]);
+    if (this.settled) return redraw(this.detail, [this.backLink(), this.settledPart]);
+    const words = this.items.length ? "Choose one, or press j." : this.empty();
+    redraw(this.detail, el("p.quiet", { key: "none" }, words));
   }
 
-  buttons(item) {
+  backLink() {
+    return el("a.button.only-small", { key: "back", href: this.place("") }, "‹ Inbox");
+  }
+
+  // What several buttons and keys act on is listed, so that nobody answers for what is not seen.
+  pickedParts() {
+    const { meant } = this;
+    return [
+      el("h2.record-title", { key: "head" }, `${several(meant.length, "item")} selected`),
+      el(
+        "ul#picked.plain",
+        { key: "list" },
+        meant.map((item) =>
+          el(
+            "li",
+            { key: keyOf(item) },
+            el("span.kind", icon(KIND_ICONS[item.kind] ?? item.kind)),
+            el("span", item.title),
+            item.kind === "contradiction" ? el("span.quiet", "contradicts something: open it to decide") : null,
+          ),
+        ),
+      ),
+    ];
+  }
+
+  buttons() {
+    const { meant } = this;
+    const many = meant.length > 1;
+    const [item] = meant;
+    const named = new Map();
+    for (const one of meant)
+      for (const way of waysOf(one, many ? null : this.more.view)) if (!(many && way.alone)) named.set(way.name, way);
+    const ways = this.later && item.id.startsWith("P-") ? [] : [...named.values()];
+    const label = many ? several(meant.length, "item") : item.title;
+    const reach = (name) => this.pairsOf((ones) => ones.find((one) => one.name === name)).length;
     const button = ({ key, name, words, primary = false }, run) =>
       el(
         "button",
         {
-          type: "button",
           class: primary ? "primary" : "",
+          key: name,
           data: { act: name },
+          "aria-disabled": many || this.ready ? null : "true",
           onclick: () => {
-            if (!("fresh" in this.frame.dataset)) run();
+            if (!("fresh" in this.frame.dataset) && (many || this.ready)) run();
           },
         },
-        words,
-        el("span", { class: "hidden-text" }, `: ${item.title.slice(0, 80)}`),
+        many && name !== "later" && name !== "again" ? `${words} ${reach(name)}` : words,
+        el("span.hidden-text", `: ${label}`),
         " ",
         el("kbd", { "aria-hidden": "true" }, key),
       );
-    const later = this.later
-      ? button({ key: "h", name: "again", words: "Take up again", primary: true }, () =>
-          this.again(),
-        )
-      : button({ key: "h", name: "later", words: "Later" }, () => this.putOff());
-    const ways = this.later && item.kind === "proposal" ? [] : waysOf(item);
-    return [...ways.map((way) => button(way, () => this.run([{ item, way }]))), later];
+    const act = (way) => () => {
+      const pairs = this.pairsOf((ones) => ones.find(({ name }) => name === way.name));
+      if (pairs.length) this.run(pairs);
+    };
+    return [
+      ...ways.map((way) => button(way, act(way))),
+      this.later
+        ? button({ key: "h", name: "again", words: "Bring back now", primary: true }, () => this.again())
+        : button({ key: "h", name: "later", words: "Later" }, () => this.putOff()),
+      many || this.picked.size
+        ? el(
+            "button",
+            {
+              key: "clear",
+              data: { act: "clear" },
+              onclick: () => {
+                this.picked.clear();
+                this.draw();
+              },
+            },
+            "Clear selection ",
+            el("kbd", { "aria-hidden": "true" }, "Esc"),
+          )
+        : null,
+    ];
   }
+}
+
+// What tells rows with alike titles apart: the task of unproven work, the other side of a contradiction.
+function contextOf(item) {
+  const [other] = item.facts.older ?? [];
+  if (other) return ` · against “${shorten(other.title, 60)}”`;
+  const task = ["proof", "step"].includes(item.kind) && item.about.find(({ kind }) => kind === "task");
+  if (task) return ` · ${shorten(task.title, 60)}`;
+  return item.kind === "job" && item.note ? ` · ${shorten(item.note, 90)}` : "";
 }

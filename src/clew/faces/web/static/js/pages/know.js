@@ -7,13 +7,10 @@ import { showRecall } from "./memory/recall.js";
 
 export async function show(main, parts, query) {
   if (!knows("recall"))
-    return void replace(
-      main,
-      el("div", { class: "page" }, teach("No governed memory", "This Clew was built without it.")),
-    );
-  const body = el("div", { class: "stack", id: "memory", data: { key: "memory" } });
-  const words = "Ask what is known, and see why each answer stands where it stands.";
-  replace(main, el("div", { class: "page" }, head("Recall", words), body));
+    return void replace(main, el("div.page", teach("No governed memory", "This Clew was built without it.")));
+  const body = el("div#memory.stack", { key: "memory" });
+  const words = "Ask what is known.";
+  replace(main, el("div.page", head("Recall", words), body));
   const move = showRecall(body, parts, query);
   return { end: () => {}, move };
 }

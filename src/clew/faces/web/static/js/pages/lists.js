@@ -4,11 +4,13 @@
 
 import { call } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
+import { STATUS } from "../facts.js";
 import { withKey } from "../keys.js";
 import { icon, kindWord } from "../kinds.js";
+import { WORK_WORDS } from "../lifecycle.js";
 import { keepDrawn } from "../news.js";
-import { badge, callText, nothing, recordLink, statusBadge, teach, title } from "../parts.js";
-import { byWords } from "../people.js";
+import { badge, nothing, recordLink, several, stateBadges, teach, title } from "../parts.js";
+import { byWords, clientOf, isMe } from "../people.js";
 import { redraw } from "../redraw.js";
 import { link, rewrite } from "../router.js";
 
@@ -21,9 +23,7 @@ const FILTERS = ["kind", "status", "author", "area", "words", "overdue", "stale"
 // What an address asks for; `status` may be asked for as none.
 /** @returns {Record<string, any>} */
 const readAsked = (query) =>
-  Object.fromEntries(
-    FILTERS.filter((name) => query.get(name)).map((name) => [name, query.get(name)]),
-  );
+  Object.fromEntries(FILTERS.filter((name) => query.get(name)).map((name) => [name, query.get(name)]));
 
 // The address of the same list with other filters; a new filter begins at the first page.
 const listLink = (asked, change = {}) =>
@@ -50,7 +50,8 @@ export async function show(main, _parts, query) {
   const view = new Library(main, query);
   title("Records", "Know");
   // What holds shows at once how it stands now; what would move the rows waits until it is asked for.
-  const end = await keepDrawn(() => view.look(), matters, PAUSE);
+  const heard = (event) => matters(event) && view.hear(event);
+  const end = await keepDrawn(() => view.look(), heard, PAUSE);
   return {
     end: () => {
       view.ended = true;
@@ -69,9 +70,17 @@ class Library {
     this.shown = "";
     this.turn = 0;
     this.ended = false;
-    this.rail = el("aside", { class: "rail", "aria-label": "Filters", data: { scroll: "rail" } });
-    this.body = el("section", { class: "rows-of", data: { scroll: "records" } });
-    this.page = el("div", { class: "library" }, this.rail, this.body);
+    /** Whether somebody else has written since the list was drawn. */
+    this.others = false;
+    this.rail = el("aside.rail", { "aria-label": "Filters", data: { scroll: "rail" } });
+    this.body = el("section.rows-of", { data: { scroll: "records" } });
+    this.page = el("div.library", this.rail, this.body);
+  }
+
+  // One's own writes are shown at once: whoever wrote knows that the rows move.
+  hear({ agent }) {
+    this.others ||= !isMe(agent);
+    return true;
   }
 
   // The field stays the same element however often the list is drawn.
@@ -80,10 +89,8 @@ class Library {
   }
 
   search() {
-    const field = el("input", {
+    const field = el("input#list-words.grow", {
       type: "search",
-      id: "list-words",
-      class: "grow",
       data: { search: "" },
       placeholder: withKey("Words that they hold", "/"),
       "aria-label": "Words that the records hold",
@@ -100,8 +107,9 @@ class Library {
     // Meanwhile another list may have been asked for: this one is nobody's any more.
     if (this.ended || asked !== this.asked) return;
     const ids = found.records.map(({ id }) => id).join("\n");
-    const same = !this.shown || ids === this.shown || this.wanted;
+    const same = !this.shown || ids === this.shown || this.wanted || !this.others;
     this.wanted = false;
+    this.others = false;
     if (same) this.draw(found, ids);
     else this.hold(found, ids);
   }
@@ -139,18 +147,16 @@ class Library {
 
   // Rows stay where they are under the reader's eyes until somebody asks for the new ones.
   hold(found, ids) {
+    const known = new Set(this.shown.split("\n"));
     const button = el(
-      "button",
+      "button#show-new.small",
       {
-        type: "button",
-        class: "small",
-        id: "show-new",
         onclick: () => {
           this.draw(found, ids);
           this.field.focus();
         },
       },
-      "Others were written or changed: show them",
+      `${several(found.records.filter(({ id }) => !known.has(id)).length || 1, "new record")}. Show`,
     );
     redraw(this.body.querySelector("#list-news"), button);
   }
@@ -159,22 +165,22 @@ class Library {
     const { asked } = this;
     return [
       el(
-        "div",
-        { class: "library-head", data: { key: "head" } },
-        el("h1", {}, headline(asked)),
-        el("div", { class: "row", data: { key: "search" } }, this.search()),
+        "div.library-head",
+        { key: "head" },
+        el("h1", headline(asked)),
+        el("div.row", { key: "search" }, this.search()),
         chosenFilters(asked, found),
         el(
-          "p",
-          { class: "quiet row", data: { key: "count" }, id: "list-count", role: "status" },
+          "p#list-count.quiet.row",
+          { key: "count", role: "status" },
           countWords(found, asked),
-          el("span", { id: "list-news", data: { key: "news" } }),
+          el("span#list-news", { key: "news" }),
         ),
       ),
       found.records.length
         ? el(
-            "ul",
-            { class: "records", id: "records", data: { key: "records", list: "" } },
+            "ul#records.records",
+            { key: "records" },
             found.records.map((record) => row(record, asked)),
           )
         : isUntouched(asked)
@@ -188,8 +194,7 @@ class Library {
 const isUntouched = (asked) => !FILTERS.some((name) => asked[name]);
 
 /** @param {Record<string, any>} asked */
-const headline = ({ kind }) =>
-  kind === "any" ? "All records" : kind ? plural(kindWord(kind)) : "What is known";
+const headline = ({ kind }) => (kind === "any" ? "All records" : kind ? plural(kindWord(kind)) : "What is known");
 
 const plural = (word) =>
   ({ hypothesis: "Hypotheses", evidence: "Evidence", drift: "Drift" })[word] ??
@@ -208,7 +213,7 @@ function chosenFilters(asked, found) {
   const areas = new Map(found.areas.map(({ id, title: words }) => [id, words]));
   const words = {
     kind: (value) => kindWord(value),
-    status: (value) => (value === NONE ? "no status" : value.toLowerCase()),
+    status: (value) => (value === NONE ? "no status" : statusWords(value)),
     author: (value) => `by ${byWords(value)}`,
     area: (value) => `about ${areas.get(value) ?? value}`,
     overdue: () => "review overdue",
@@ -217,58 +222,45 @@ function chosenFilters(asked, found) {
   const chosen = Object.keys(words).filter((name) => asked[name]);
   if (!chosen.length) return null;
   return el(
-    "div",
-    { class: "row", id: "chosen-filters", data: { key: "chosen" } },
+    "div#chosen-filters.row",
+    { key: "chosen" },
     chosen.map((name) =>
       el(
-        "a",
-        {
-          class: "facet",
-          "aria-current": "true",
-          href: listLink(asked, { [name]: "" }),
-          data: { off: name, key: name },
-        },
+        "a.facet",
+        { "aria-current": "true", href: listLink(asked, { [name]: "" }), key: name, data: { off: name } },
         words[name](asked[name]),
         el("span", { "aria-hidden": "true" }, " ×"),
-        el("span", { class: "hidden-text" }, ", take this filter off"),
+        el("span.hidden-text", ", take this filter off"),
       ),
     ),
-    chosen.length > 1
-      ? el(
-          "a",
-          { class: "facet", href: link("know", "lists"), data: { key: "all" } },
-          "All filters off",
-        )
-      : null,
+    chosen.length > 1 ? el("a.facet", { href: link("know", "lists"), key: "all" }, "All filters off") : null,
   );
 }
 
 function railParts(found, asked) {
-  const kinds = Object.entries(found.kinds);
+  // Thoughts are not among what is known; they are counted where everything is listed.
+  const kinds = Object.entries(found.kinds).filter(([kind]) => asked.kind || kind !== "thought");
   const statuses = Object.entries(found.statuses).map(([name, count]) => [name || NONE, count]);
   return el(
-    "details",
-    { class: "rail-fold", open: matchMedia("(min-width: 900px)").matches, data: { key: "fold" } },
-    el("summary", {}, "Filters"),
+    "details.rail-fold",
+    { open: matchMedia("(min-width: 900px)").matches, key: "fold" },
+    el("summary", "Filters"),
     el(
-      "div",
-      { class: "stack" },
+      "div.stack",
       facetGroup("Kind", "kind", [["", null], ["any", null], ...kinds], asked, kindRow),
-      facetGroup("Status", "status", statuses, asked, (name) =>
-        name === NONE ? "no status" : name.toLowerCase().replaceAll("_", " "),
-      ),
+      facetGroup("Status", "status", statuses, asked, (name) => (name === NONE ? "no status" : statusWords(name))),
       facetGroup(
         "Area",
         "area",
         found.areas.map(({ id }) => [id, null]),
         asked,
         (id) => found.areas.find((area) => area.id === id)?.title ?? id,
-        el("a", { href: link("know", "areas") }, "Map of areas"),
+        el("a", { href: link("know", "areas") }, "All areas"),
       ),
       facetGroup(
         "Author",
         "author",
-        found.authors.map((name) => [name, null]),
+        [...new Set(found.authors.map(clientOf))].map((name) => [name, null]),
         asked,
         (name) => byWords(name),
       ),
@@ -281,37 +273,32 @@ function railParts(found, asked) {
 // Proofs over files that changed since; they stand among work, so the kind is asked for with it.
 const staleGroup = (asked) =>
   el(
-    "section",
-    { class: "facet-group", data: { key: "stale" } },
-    el("h2", {}, "Proofs"),
+    "section.facet-group",
+    { key: "stale" },
+    el("h2", "Proofs"),
     el(
-      "ul",
-      { class: "plain tight" },
+      "ul.plain.tight",
       el(
         "li",
-        {},
         el(
           "a",
           {
-            href: listLink(
-              asked,
-              asked.stale ? { stale: "", kind: "" } : { stale: "yes", kind: "proof" },
-            ),
+            href: listLink(asked, asked.stale ? { stale: "", kind: "" } : { stale: "yes", kind: "proof" }),
             "aria-current": asked.stale ? "true" : null,
             data: { facet: "stale", value: "yes" },
           },
-          el("span", { class: "what" }, "stale"),
+          el("span.what", "stale"),
         ),
       ),
     ),
   );
 
+// The words that badges have, where a status means one state only.
+const STATUS_WORDS = { [STATUS.ACTIVE]: "in force", [STATUS.SUPERSEDED]: "replaced", ...WORK_WORDS };
+const statusWords = (name) => STATUS_WORDS[name] ?? name.toLowerCase().replaceAll("_", " ");
+
 const kindRow = (kind) =>
-  kind === ""
-    ? "what is known"
-    : kind === "any"
-      ? "everything"
-      : [el("span", { class: "kind" }, icon(kind)), kindWord(kind)];
+  kind === "" ? "what is known" : kind === "any" ? "everything" : [el("span.kind", icon(kind)), kindWord(kind)];
 
 // A press chooses, a second press takes it back.
 function facetGroup(words, name, values, asked, say, more = null) {
@@ -323,7 +310,7 @@ function facetGroup(words, name, values, asked, say, more = null) {
     const isChosen = chosen === value;
     return el(
       "li",
-      { data: { key: value || "all" } },
+      { key: value || "all" },
       el(
         "a",
         {
@@ -331,24 +318,24 @@ function facetGroup(words, name, values, asked, say, more = null) {
           "aria-current": isChosen ? "true" : null,
           data: { facet: name, value },
         },
-        el("span", { class: "what" }, say(value)),
-        count === null ? null : el("span", { class: "count" }, String(count)),
+        el("span.what", say(value)),
+        count === null ? null : el("span.count", String(count)),
       ),
     );
   };
   const first = all.slice(0, FACETS),
     rest = all.slice(FACETS);
   return el(
-    "section",
-    { class: "facet-group", data: { key: name } },
-    el("h2", {}, words, more ? el("span", { class: "end quiet" }, more) : null),
-    el("ul", { class: "plain tight", data: { key: "first", list: "" } }, first.map(item)),
+    "section.facet-group",
+    { key: name },
+    el("h2", words, more ? el("span.end.quiet", more) : null),
+    el("ul.plain.tight", { key: "first" }, first.map(item)),
     rest.length
       ? el(
           "details",
-          { data: { key: "rest" }, open: rest.some(([value]) => value === chosen) },
-          el("summary", {}, `${rest.length} more`),
-          el("ul", { class: "plain tight", data: { list: "" } }, rest.map(item)),
+          { key: "rest", open: rest.some(([value]) => value === chosen) },
+          el("summary", `${rest.length} more`),
+          el("ul.plain.tight", rest.map(item)),
         )
       : null,
   );
@@ -357,22 +344,19 @@ function facetGroup(words, name, values, asked, say, more = null) {
 function row(record, asked) {
   return el(
     "li",
-    { data: { key: record.id } },
+    { key: record.id },
     recordLink(record),
     el(
-      "span",
-      { class: "row-facts" },
+      "span.row-facts",
       record.changed?.length
         ? badge(`stale: ${record.changed.slice(0, 2).join(", ")} changed since`, "bad")
-        : statusBadge(record.status),
+        : stateBadges(record),
       record.review_due ? badge(`review by ${record.review_due}`, "warn") : null,
-      record.areas.map((id) =>
-        el("a", { class: "facet", href: listLink(asked, { area: id }) }, id.slice(2)),
-      ),
-      el("span", { class: "quiet" }, record.authors.map((name) => byWords(name)).join(", ")),
-      el("span", { class: "quiet" }, ago(record.changed_ms)),
+      record.areas.map((id) => el("a.facet", { href: listLink(asked, { area: id }) }, id.slice(2))),
+      el("span.quiet", [...new Set(record.authors.map((name) => byWords(name)))].join(", ")),
+      el("span.quiet", ago(record.changed_ms)),
     ),
-    record.says ? el("p", { class: "quiet says", dir: "auto" }, shorten(record.says, 220)) : null,
+    record.says ? el("p.quiet.says", { dir: "auto" }, shorten(record.says, 220)) : null,
   );
 }
 
@@ -380,16 +364,12 @@ function pager({ offset, next_offset: next }, asked) {
   if (!offset && next === null) return null;
   const page = Number(asked.page ?? 1) || 1;
   const to = (number, words, id) =>
-    el(
-      "a",
-      { class: "button", id, href: listLink(asked, { page: number > 1 ? number : "" }) },
-      words,
-    );
+    el("a.button", { id, href: listLink(asked, { page: number > 1 ? number : "" }) }, words);
   return el(
-    "nav",
-    { class: "row pager", "aria-label": "Pages", data: { key: "pager" } },
+    "nav.row.pager",
+    { "aria-label": "Pages", key: "pager" },
     offset ? to(page - 1, "← Newer", "newer") : null,
-    el("span", { class: "quiet" }, `page ${page}`),
+    el("span.quiet", `page ${page}`),
     next === null ? null : to(page + 1, "Older →", "older"),
   );
 }
@@ -397,11 +377,6 @@ function pager({ offset, next_offset: next }, asked) {
 function empty() {
   return teach(
     "Nothing is remembered yet",
-    "Rules, decisions, lessons, notes and what is supposed or found are kept here, each with its reason and where it came from. An agent keeps one by itself; you can too (c):",
-    callText("remember", {
-      kind: "decision",
-      text: "Prices are integers in cents",
-      why: "Rounding cost us money",
-    }),
+    "Rules, decisions, lessons, facts and notes appear here, each with its reason and author. Agents write them; you can too, with New.",
   );
 }

@@ -1,42 +1,41 @@
-// Now: who is working on a live axis of time, and every event as it happens.
+// Now: who works, and what they are doing, in sentences.
 
 import { call, tryCall } from "../api.js";
-import { clewCommand } from "../commands.js";
-import { el, replace } from "../dom.js";
+import { ago, el, replace, shorten } from "../dom.js";
+import { kindWord } from "../kinds.js";
 import { keepDrawn } from "../news.js";
-import { callText, head, several, teach } from "../parts.js";
+import { badge, card, head, nothing, several } from "../parts.js";
 import { isMe } from "../people.js";
 import { redraw } from "../redraw.js";
+import { link } from "../router.js";
 import { state } from "../state.js";
-import { gather, namesOf, ROOM } from "./home/gather.js";
-import { liveLog } from "./home/log.js";
-import { axis, SPANS, workersTable } from "./live/axis.js";
+import { digestParts } from "./home/digest.js";
 import { workersOf } from "./live/workers.js";
 
-// A line of the log appears at once; what takes several questions to know is asked anew at most
-// this often.
 const PAUSE = 1500;
 // Time goes on, and a lease runs out, without anybody writing a word.
 const TICK = 5_000;
-const SLOTS = 60;
+const ROOM = 1_000_000;
+/** @type {[string, string, number][]} */
+const SPANS = [
+  ["hour", "Last hour", 60],
+  ["day", "Last day", 24 * 60],
+  ["week", "Last week", 7 * 24 * 60],
+];
 
 export async function show(main, _parts, query) {
-  let span = spanOf(query);
-  const body = el("div", { class: "page home" });
-  const log = liveLog();
+  let wanted = query?.get("span");
+  const body = el("div.page.home");
   const draw = async () => {
-    const known = await look(span);
-    log.begin(known, span[2]);
-    redraw(
-      body,
-      head("Now", lead(known)),
-      known.last <= 1
-        ? begin()
-        : [axis(known.workers, known.line, span[0]), workersTable(known.workers), log.card()],
-    );
+    const known = await look(wanted);
+    redraw(body, [
+      head("Now", lead(known), spanLinks(known.span)),
+      workersCard(known.workers),
+      card("What was done", { id: "done" }, digestParts(known.done)),
+    ]);
     if (!body.isConnected) replace(main, body);
   };
-  const end = await keepDrawn(draw, log.news, PAUSE);
+  const end = await keepDrawn(draw, () => true, PAUSE);
   const ticks = setInterval(() => void draw().catch(() => {}), TICK);
   return {
     end: () => {
@@ -44,46 +43,83 @@ export async function show(main, _parts, query) {
       end();
     },
     move: (_rest, next) => {
-      span = spanOf(next);
+      wanted = next.get("span");
       return draw();
     },
   };
 }
 
-/** @param {URLSearchParams} query */
-const spanOf = (query) => SPANS.find(([name]) => name === query?.get("span")) ?? SPANS[0];
-
-async function look([, , minutes]) {
-  const [line, radar, sessions, known] = await Promise.all([
-    call("agents_timeline", { minutes, slots: SLOTS, limit: 30, max_chars: ROOM }),
+async function look(wanted) {
+  const [{ span, line }, radar, sessions] = await Promise.all([
+    latest(wanted),
     tryCall("tasks_jobs_radar", { limit: 50, offline_limit: 10, fmt: "json", max_chars: ROOM }),
     tryCall("session_list", { limit: 20 }),
-    gather(),
   ]);
-  const lasts = line.rows
-    .map(({ last }) => last)
-    .filter(({ subject }) => !known.names.has(subject));
-  const more = lasts.length ? await namesOf(lasts) : new Map();
-  const names = new Map([...known.names, ...more]);
-  return { ...known, names, line, workers: workersOf({ line, radar, sessions, names }) };
+  const since = new Date(line.from_ms).toISOString();
+  const done = await call("digest", { since, max_chars: 400_000 });
+  return { span, done, workers: workersOf({ line, radar, sessions, done }) };
+}
+
+// Unless a period was chosen, the shortest in which anybody wrote.
+async function latest(wanted) {
+  const chosen = SPANS.find(([name]) => name === wanted);
+  for (const [name, , minutes] of chosen ? [chosen] : SPANS) {
+    const line = await call("agents_timeline", { minutes, slots: 2, limit: 30, max_chars: ROOM });
+    if (chosen || line.rows.length || name === SPANS.at(-1)[0]) return { span: name, line };
+  }
 }
 
 function lead({ workers }) {
   // A session is what an agent works in, not somebody who works; who reads this knows of oneself.
-  const busy = (kind) =>
-    workers.filter((one) => one.active && one.kind === kind && !isMe(one.name)).length;
+  const busy = (kind) => workers.filter((one) => one.active && one.kind === kind && !isMe(one.name)).length;
   const counts = [several(busy("agent"), "agent"), several(busy("runner"), "runner")];
   const some = counts.filter((words) => !words.startsWith("0 "));
-  return `Workspace ${state.workspace}${some.length ? ` · ${some.join(" and ")} at work` : ""}`;
+  return `Workspace ${state.workspace} · ${some.join(" and ") || "no agent"} at work`;
 }
 
-function begin() {
-  return teach(
-    "Nothing has happened here yet",
-    "Connect an agent, or write the first lines yourself; everything that any process writes appears here by itself.",
-    // The address that is being looked at: an agent that starts a server of its own may miss this store.
-    state.connect[0]?.lines[0] ?? `claude mcp add clew -- ${clewCommand("serve")}`,
-    callText("notes_commit", { content: "The first thing worth keeping" }),
-    callText("tasks_macro_start", { task_title: "The first task" }),
+const spanLinks = (shown) =>
+  el(
+    "nav.facets.end",
+    { "aria-label": "Period" },
+    SPANS.map(([name, words]) =>
+      el(
+        "a.facet",
+        {
+          href: link("now", "live", { span: name }),
+          "aria-current": name === shown ? "true" : null,
+          key: name,
+          data: { span: name },
+        },
+        words,
+      ),
+    ),
+  );
+
+function workersCard(workers) {
+  if (!workers.length) return card("Agents", { id: "workers" }, nothing("No agent wrote in this time."));
+  const names = ["Who", "What it is", "State", "What it did", "Last"].map((words) => el("th", { scope: "col" }, words));
+  return card(
+    "Agents",
+    { id: "workers" },
+    el("table.table", el("thead", el("tr", names)), el("tbody", { key: "rows" }, workers.map(workerRow))),
+  );
+}
+
+function workerRow(worker) {
+  const text = shorten(worker.text, 110);
+  return el(
+    "tr",
+    { key: `${worker.kind} ${worker.name}`, data: { worker: worker.name } },
+    el(
+      "th",
+      { scope: "row" },
+      el("span", { class: `dot ${worker.active ? "active" : ""}` }),
+      " ",
+      el("a", { href: worker.href }, shorten(worker.words, 60)),
+    ),
+    el("td", isMe(worker.name) ? "you" : kindWord(worker.kind)),
+    el("td", badge(worker.state, worker.active ? "good" : "")),
+    el("td.what", worker.textHref ? el("a", { href: worker.textHref }, text) : text),
+    el("td.when", ago(worker.at)),
   );
 }

@@ -1,22 +1,13 @@
 // History: one slider over the whole workspace. What the memory held at that moment, and what was
 // added, changed, closed, taken back or removed since. The moment stands in the address.
 
-import { call } from "../api.js";
-import { clewCommand } from "../commands.js";
+import { call, tryCall } from "../api.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { head, problemNotice, teach } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { link, rewrite } from "../router.js";
-import {
-  CHANGES,
-  changeFacets,
-  changeList,
-  figures,
-  heldList,
-  MOST,
-  SOURCES,
-} from "./past/lists.js";
+import { CHANGES, changeFacets, changeList, figures, heldList, MOST, SOURCES } from "./past/lists.js";
 import { Scrubber } from "./past/scrubber.js";
 
 const PAUSE = 1500;
@@ -29,7 +20,7 @@ export async function show(main, _parts, query) {
   let moment = asked.at ? { as_of: asked.at } : {};
   let limit = FIRST,
     turn = 0;
-  const body = el("div", { class: "stack", data: { key: "below" } });
+  const body = el("div.stack", { key: "below" });
   const again = () => draw().catch(problemNotice);
   const scrubber = new Scrubber((chosen) => {
     moment = chosen;
@@ -37,8 +28,7 @@ export async function show(main, _parts, query) {
     again();
   });
   const page = el(
-    "div",
-    { class: "page past" },
+    "div.page.past",
     head("History", "What the memory held at any moment, and what became of it."),
     scrubber.element,
     body,
@@ -57,7 +47,10 @@ export async function show(main, _parts, query) {
     ]);
     if (mine !== turn) return;
     asked = { ...asked, at: held.moment.now ? "" : held.moment.at };
-    scrubber.show(held);
+    const { subject } = held.moment.happened ?? {};
+    const named = subject ? await tryCall("record_names", { ids: [subject] }) : null;
+    if (mine !== turn) return;
+    scrubber.show(held, named?.names[0]?.title ?? "");
     if (page.isConnected) rewrite(addressOf(asked));
     redraw(body, held.moment.last_event <= 1 ? empty() : parts(held, since, asked, more));
   }
@@ -101,26 +94,21 @@ function parts(held, since, asked, more) {
   const tab = (name, words) =>
     el(
       "a",
-      {
-        href: to({ show: name === "held" ? "held" : "" }),
-        "aria-current": shown === name ? "page" : null,
-      },
+      { href: to({ show: name === "held" ? "held" : "" }), "aria-current": shown === name ? "page" : null },
       words,
     );
   return [
     figures(held, since, asked.source, to),
     el(
-      "section",
-      { class: "card", id: "compare", data: { key: "compare", list: "" } },
+      "section#compare.card",
+      { key: "compare" },
       el(
-        "nav",
-        { class: "tabs", "aria-label": "What is listed", data: { key: "tabs" } },
+        "nav.tabs",
+        { "aria-label": "What is listed", key: "tabs" },
         tab("since", "Compared with now"),
         tab("held", "What it held"),
       ),
-      shown === "since"
-        ? [changeFacets(since, asked.change, to), changeList(since, more)]
-        : heldList(held, more),
+      shown === "since" ? [changeFacets(since, asked.change, to), changeList(since, more)] : heldList(held, more),
     ),
   ];
 }
@@ -129,6 +117,5 @@ function empty() {
   return teach(
     "Nothing has happened here yet",
     "Every version of everything is kept; once something is written, the slider leads back to any moment.",
-    clewCommand("tour"),
   );
 }

@@ -2,6 +2,7 @@
 
 import { call, knows } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
+import { STATUS } from "../facts.js";
 import { cameraTools } from "../graph/camera.js";
 import { Detail } from "../graph/detail.js";
 import { sessionFigures } from "../graph/figures.js";
@@ -14,13 +15,15 @@ import { GraphView } from "../graph/view.js";
 import { keymap, withKey } from "../keys.js";
 import { notice } from "../notices.js";
 import { several } from "../parts.js";
-import { go, link, rewrite } from "../router.js";
+import { go, link, objectLink, rewrite } from "../router.js";
 import { feed } from "../socket.js";
 
 const OPENING = 400,
   HITS = 500;
 const ROOM = 4_000_000;
 const STEP = 350;
+// A session that goes on is opened at its newest thought, where not all of it is in view anyway.
+const LONG = 15;
 const SPEEDS = [1, 4, 16];
 
 // The last part of the address is a thought, or a moment: @12 is the picture after twelve thoughts.
@@ -32,7 +35,7 @@ export async function show(main, [sessionId, wanted]) {
 }
 
 function empty(main, text) {
-  replace(main, el("section", { class: "empty" }, el("h1", {}, "Reasoning"), el("p", {}, text)));
+  replace(main, el("section.empty", el("h1", "Reasoning"), el("p", text)));
 }
 
 class ReasoningPage {
@@ -70,10 +73,7 @@ class ReasoningPage {
   }
 
   #waitForTheFirst() {
-    empty(
-      this.main,
-      "No session yet. The first thought that any agent writes appears here by itself.",
-    );
+    empty(this.main, "No session yet. The first thought that any agent writes appears here by itself.");
     this.ends.push(
       feed.on("events", (event, data) => {
         if (event === "session_started") go("now", "session", data.subject);
@@ -94,29 +94,26 @@ class ReasoningPage {
     this.sessions = new SessionList(this.sessionId);
     this.outline = new Outline(
       () => this.model,
+      () => this.openings,
       (id) => this.#select(id),
     );
     this.keys = keymap("Session", {
       " ": ["play or pause", (event) => this.#toggle(event)],
-      o: ["outline or graph", () => void this.#turn()],
+      o: ["outline or graph", () => this.#turn()],
     });
-    this.title = el("h1", { class: "title", dir: "auto" }, "…");
-    this.facts = el("p", { class: "quiet", id: "facts" });
+    this.title = el("h1.title", { dir: "auto" }, "…");
+    this.facts = el("p#facts.quiet");
     replace(
       this.main,
       el(
-        "div",
-        { class: "reasoning" },
+        "div.reasoning",
         this.sessions.element,
         el(
-          "section",
-          { class: "stage" },
+          "section.stage",
           el(
-            "div",
-            { class: "stage-head" },
+            "div.stage-head",
             el(
-              "div",
-              { class: "about" },
+              "div.about",
               this.title,
               this.facts,
               sessionFigures(
@@ -137,9 +134,8 @@ class ReasoningPage {
   }
 
   #tools() {
-    const search = el("input", {
+    const search = el("input#find", {
       type: "search",
-      id: "find",
       placeholder: withKey("Find in this session", "/"),
       data: { search: "" },
       "aria-label": "Find in this session",
@@ -149,69 +145,47 @@ class ReasoningPage {
       },
     });
     this.hits = [];
-    this.found = el("output", { class: "quiet", id: "found", for: "find" });
-    const button = (label, title, run) =>
-      el(
-        "button",
-        { type: "button", class: "icon", title, "aria-label": title, onclick: run },
-        label,
-      );
+    this.found = el("output#found.quiet", { for: "find" });
+    const button = (label, title, run) => el("button.icon", { title, "aria-label": title, onclick: run }, label);
     return el(
-      "div",
-      { class: "graph-tools" },
+      "div.graph-tools",
       search,
       this.found,
       el(
-        "button",
-        {
-          type: "button",
-          class: "small",
-          id: "turn",
-          title: "Outline (o)",
-          "aria-pressed": "false",
-          onclick: () => this.#turn(),
-        },
+        "button#turn.small",
+        { title: "Outline (o)", "aria-pressed": "false", onclick: () => this.#turn() },
         "Outline",
       ),
+      el("a#as-record.button.small", { href: objectLink(this.sessionId) }, "Export"),
       cameraTools(this.view.camera, () => this.view.fit()),
       button("⇥", "Newest thought", () => this.#newest()),
     );
   }
 
   #time() {
-    this.slider = el("input", {
+    this.slider = el("input#time", {
       type: "range",
-      id: "time",
       min: 0,
       max: 0,
       value: 0,
       "aria-label": "Moment",
       oninput: () => this.#scrub(),
     });
-    this.moment = el("output", { for: "time", id: "moment" }, "live");
-    this.player = el(
-      "button",
-      { type: "button", class: "small", id: "play", onclick: () => this.#toggle() },
-      "play",
-    );
+    this.moment = el("output#moment", { for: "time" }, "live");
+    this.player = el("button#play.small", { onclick: () => this.#toggle() }, "play");
     this.speed = el(
-      "select",
-      { id: "speed", "aria-label": "Speed", onchange: () => this.playing && this.#play() },
+      "select#speed",
+      { "aria-label": "Speed", onchange: () => this.playing && this.#play() },
       SPEEDS.map((times) => el("option", { value: times }, `${times}×`)),
     );
     return el(
-      "div",
-      { class: "time" },
+      "div.time",
       el("label", { for: "time" }, "Time"),
       this.slider,
       this.moment,
       this.player,
       this.speed,
-      el(
-        "button",
-        { type: "button", class: "small", id: "live", onclick: () => this.#live() },
-        "live",
-      ),
+      el("button#live.small", { onclick: () => this.#live() }, "live"),
     );
   }
 
@@ -226,7 +200,10 @@ class ReasoningPage {
           max_chars: ROOM,
         })
       ).thoughts;
-    return new Openings(model, load, () => this.view.schedule());
+    return new Openings(model, load, () => {
+      this.view.schedule();
+      this.outline?.soon();
+    });
   }
 
   #heard(event, data) {
@@ -270,17 +247,16 @@ class ReasoningPage {
     const moment = this.wanted?.match(/^@(\d+)$/);
     if (moment) return this.#goTo(Number(moment[1]));
     if (this.wanted && this.model.find(this.wanted)) return this.#select(this.wanted, true);
-    if (this.model.session.status === "active" && this.model.length > 60) this.#newest();
+    if (this.model.session.status === STATUS.ACTIVE && this.model.length > LONG) this.#newest();
   }
 
   #happened(event, data) {
     if (event.startsWith("thought:")) return this.#added(data.thought);
     const { session } = this.model;
-    if (event === "session:ended") session.status = "completed";
-    if (data.event === "session_reopened") session.status = "active";
+    if (event === "session:ended") session.status = STATUS.COMPLETED;
+    if (data.event === "session_reopened") session.status = STATUS.ACTIVE;
     if (data.event === "session_changed") this.#name(data.title);
-    if (data.event === "session_deleted")
-      notice("This session was deleted; what was thought stays on the screen.");
+    if (data.event === "session_deleted") notice("This session was deleted; what was thought stays on the screen.");
     if (data.event === "thought_critiqued")
       this.#critiqued(this.model.find(this.model.id(data.thoughtNumber, data.branchId)));
     this.view.schedule();
@@ -291,6 +267,7 @@ class ReasoningPage {
     if (!record) return;
     this.openings.put(record.index, thought);
     this.view.added(record);
+    this.outline.soon();
   }
 
   #critiqued(record) {
@@ -301,7 +278,7 @@ class ReasoningPage {
   }
 
   #name(title) {
-    this.title.textContent = shorten(title || "Untitled session", 120);
+    this.title.textContent = shorten(title || "Reasoning without a title", 120);
   }
 
   // After each drawing, so that a burst of thoughts is counted once.
@@ -312,8 +289,11 @@ class ReasoningPage {
       several(length, "thought"),
       several(branches, "branch", "branches"),
       several(revisions, "revision"),
-      session.status,
-    ].join(" · ");
+      // Whether somebody thinks on is shown by the dot of the list, which goes grey with time.
+      session.status === STATUS.ACTIVE ? "" : session.status,
+    ]
+      .filter(Boolean)
+      .join(" · ");
     if (this.facts.textContent !== facts) this.facts.textContent = facts;
     if (this.slider.max !== String(length)) this.slider.max = length;
     if (this.view.count === null) this.slider.value = length;
@@ -375,11 +355,11 @@ class ReasoningPage {
   }
 
   // Between the graph and the same thoughts as a list.
-  async #turn() {
+  #turn() {
     const isList = !this.outline.isShown;
     this.view.frame.hidden = isList;
     document.getElementById("turn")?.setAttribute("aria-pressed", String(isList));
-    await this.outline.toggle(isList);
+    this.outline.toggle(isList);
   }
 
   #newest() {
@@ -420,11 +400,7 @@ class ReasoningPage {
 
   #tellHits(wanted) {
     const { length } = this.hits;
-    this.found.textContent = !wanted
-      ? ""
-      : length
-        ? `${this.hit + 1} of ${length}${this.more}`
-        : "none";
+    this.found.textContent = !wanted ? "" : length ? `${this.hit + 1} of ${length}${this.more}` : "none";
   }
 
   #select(id, center = false, byKey = false) {
@@ -433,9 +409,7 @@ class ReasoningPage {
     this.view.select(id);
     if (center) this.view.show(id);
     rewrite(link("now", "session", this.sessionId, id));
-    this.detail
-      .show(this.model, this.openings, record, byKey)
-      .catch((problem) => notice(problem.message, "bad"));
+    this.detail.show(this.model, this.openings, record, byKey).catch((problem) => notice(problem.message, "bad"));
   }
 
   #unselect() {
@@ -448,10 +422,8 @@ class ReasoningPage {
 
 function legend() {
   return el(
-    "ul",
-    { class: "legend", "aria-label": "Kinds of thoughts" },
-    Object.entries(KINDS).map(([letter, name]) =>
-      el("li", {}, el("span", { class: `chip kind-${letter}` }, letter), name),
-    ),
+    "ul.legend",
+    { "aria-label": "Kinds of thoughts" },
+    Object.entries(KINDS).map(([letter, name]) => el("li", el("span", { class: `chip kind-${letter}` }, letter), name)),
   );
 }

@@ -4,11 +4,12 @@
 import { call, keepKey, send, tryCall } from "../api.js";
 import { setTheme, THEMES } from "../bar.js";
 import { clewCommand } from "../commands.js";
+import { connectLines } from "../connect.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { notice } from "../notices.js";
 import { act, card, command, head, several } from "../parts.js";
-import { ask, author } from "../people.js";
+import { ask } from "../people.js";
 import { redraw } from "../redraw.js";
 import { address, linkIn } from "../router.js";
 import { remember, remembered, state } from "../state.js";
@@ -16,7 +17,7 @@ import { healthParts } from "./memory/health.js";
 
 export async function show(main) {
   const health = address().parts[0] === "health";
-  const body = el("div", { class: "page settings" });
+  const body = el("div.page.settings");
   const draw = async () => {
     redraw(body, health ? await healthPage(draw) : await settingsPage(draw));
     if (!body.isConnected) replace(main, body);
@@ -30,10 +31,7 @@ export async function show(main) {
 }
 
 async function healthPage(again) {
-  return [
-    head("Health", "What is known without looking; a scan looks at everything."),
-    await healthParts(again),
-  ];
+  return [head("Health", "What is known without looking; a scan looks at everything."), await healthParts(again)];
 }
 
 async function settingsPage(again) {
@@ -41,8 +39,8 @@ async function settingsPage(again) {
   return [
     head("Settings", `Clew ${state.version}`),
     el(
-      "div",
-      { class: "columns", data: { key: "cards" } },
+      "div.columns",
+      { key: "cards" },
       youCard(),
       browserCard(again),
       governance ? governanceCard(governance, again) : null,
@@ -60,26 +58,14 @@ function youCard() {
     { id: "you-card" },
     el(
       "p",
-      {},
       state.person
-        ? [
-            "You are ",
-            el("strong", {}, state.person),
-            `. What you do is kept as done by ${author()}.`,
-          ]
-        : "You have not said who you are.",
+        ? ["You are signed in as ", el("strong", state.person), ". What you do is kept with this name."]
+        : "You are not signed in: you can look, and nothing more.",
     ),
     el(
-      "div",
-      { class: "row" },
-      el(
-        "button",
-        { type: "button", onclick: () => ask() },
-        state.person ? "Change your name" : "Say who you are",
-      ),
-      state.guarded
-        ? el("button", { type: "button", id: "sign-out", onclick: signOut }, "Sign out")
-        : null,
+      "div.row",
+      state.person ? null : el("button#sign-in", { onclick: () => ask() }, "Sign in"),
+      state.person || state.guarded ? el("button#sign-out", { onclick: signOut }, "Sign out") : null,
     ),
   );
 }
@@ -104,29 +90,23 @@ function browserCard(again) {
     "This browser",
     { id: "browser-card" },
     el(
-      "p",
-      { class: "row" },
+      "p.row",
       el("label", { for: "colours" }, "Colours"),
       el(
-        "select",
-        { id: "colours", onchange: (event) => setTheme(event.currentTarget.value) },
+        "select#colours",
+        { onchange: (event) => setTheme(event.currentTarget.value) },
         THEMES.map((name) =>
-          el(
-            "option",
-            { value: name, selected: name === remembered("theme", "auto") },
-            THEME_WORDS[name],
-          ),
+          el("option", { value: name, selected: name === remembered("theme", "auto") }, THEME_WORDS[name]),
         ),
       ),
     ),
-    el("p", { class: "by-key" }, "Press ", el("kbd", {}, "?"), " to see all keys."),
+    el("p.by-key", "Press ", el("kbd", "?"), " to see all keys."),
     el(
       "div",
-      {},
       el(
-        "button",
-        { type: "button", id: "notify", "aria-pressed": String(on), onclick: turn },
-        on ? "Stop telling me when something waits" : "Tell me when something waits",
+        "button#notify",
+        { "aria-pressed": String(on), onclick: turn },
+        on ? "Stop notifying me when something waits" : "Notify me when something waits",
       ),
     ),
   );
@@ -134,38 +114,31 @@ function browserCard(again) {
 
 const MODES = [
   ["detect_only", "detect only: nothing is applied"],
-  ["propose", "propose: changes wait for somebody"],
+  ["propose", "propose: changes wait for a person"],
   ["enforce", "enforce: low risk is applied by itself"],
 ];
 
 function governanceCard(now, again) {
   const set = (args, said) => (event) =>
-    act(event.currentTarget, () => call("governance", args(event)).then(again), said);
+    act(event.currentTarget, () => call("governance", args(event)).then(again), said, null);
   return card(
     "Governance",
     { id: "governance-card" },
     el(
-      "label",
-      { class: "field" },
+      "label.field",
       "Mode",
       el(
-        "select",
-        { id: "mode", onchange: set((event) => ({ mode: event.currentTarget.value }), "Mode set") },
-        MODES.map(([value, words]) =>
-          el("option", { value, selected: value === now.governance_mode }, words),
-        ),
+        "select#mode",
+        { onchange: set((event) => ({ mode: event.currentTarget.value }), "Mode set") },
+        MODES.map(([value, words]) => el("option", { value, selected: value === now.governance_mode }, words)),
       ),
     ),
     el(
-      "label",
-      { class: "field" },
+      "label.field",
       "What agents remember waits for review",
       el(
-        "select",
-        {
-          id: "review-of",
-          onchange: set((event) => ({ review: event.currentTarget.value }), "Set"),
-        },
+        "select#review-of",
+        { onchange: set((event) => ({ review: event.currentTarget.value }), "Set") },
         [
           ["risk", "where it contradicts or replaces"],
           ["all", "always"],
@@ -173,8 +146,7 @@ function governanceCard(now, again) {
       ),
     ),
     el(
-      "p",
-      { class: "quiet" },
+      "p.quiet",
       `A deferral lasts ${several(now.defer_cooldown_days ?? 7, "day")}; a scan proposes at most ${now.proposal_budget?.per_run ?? 0} changes, ${now.proposal_budget?.per_day ?? 0} a day.`,
     ),
   );
@@ -185,18 +157,17 @@ function workspacesCard() {
     "Workspaces",
     { id: "workspaces-card", count: state.workspaces.length },
     el(
-      "ul",
-      { class: "plain" },
+      "ul.plain",
       state.workspaces.map((name) =>
         el(
           "li",
-          { data: { key: name } },
+          { key: name },
           el("a", { href: linkIn(name, "inbox") }, name),
           name === state.workspace ? " (shown)" : "",
         ),
       ),
     ),
-    state.locked ? el("p", { class: "quiet" }, "This server is locked to one workspace.") : null,
+    state.locked ? el("p.quiet", "This server is locked to one workspace.") : null,
   );
 }
 
@@ -207,7 +178,6 @@ function modelCard(index) {
     { id: "model-card" },
     el(
       "p",
-      {},
       vectors?.available
         ? `Recall searches by words and by meaning: ${vectors.count} vectors of ${vectors.model}, ${vectors.lag} waiting.`
         : `Recall searches by words only${vectors?.reason ? `: ${vectors.reason}` : ""}.`,
@@ -220,9 +190,9 @@ function exportCard() {
   return card(
     "Export",
     { id: "export-card" },
-    el("p", {}, "A copy of the whole store, checked and restorable:"),
+    el("p", "A copy of the whole store, checked and restorable:"),
     command(clewCommand("backup", "clew-backup.db")),
-    el("p", {}, "The memory as files, for other programs:"),
+    el("p", "The memory as files, for other programs:"),
     command(clewCommand("call", "export_memory", "path=memory.tar.gz")),
   );
 }
@@ -232,9 +202,9 @@ function connectCard() {
   return card(
     "Connect an agent",
     { id: "connect-card" },
-    el("p", {}, "To this very server, as your browser reaches it:"),
-    state.connect.flatMap(({ client, lines }) => [el("h3", {}, client), lines.map(command)]),
-    el("h3", {}, "Everything found on this machine"),
+    connectLines(),
+    el("h3", "All clients on this machine"),
+    el("p", "This configures every MCP client found on this machine:"),
     command(clewCommand("connect")),
   );
 }

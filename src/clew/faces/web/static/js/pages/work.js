@@ -12,11 +12,8 @@ import { targetParts } from "./work/target.js";
 
 export async function show(main, [id]) {
   if (!knows("tasks_context"))
-    return void replace(
-      main,
-      el("div", { class: "page" }, teach("No tasks", "This Clew was built without them.")),
-    );
-  const page = el("div", { class: "page" });
+    return void replace(main, el("div.page", teach("No tasks", "This Clew was built without them.")));
+  const page = el("div.page");
   const known = new Map();
   const draw = async () => {
     const { parts, tasks } = await (id ? targetParts(id) : boardParts());

@@ -3,11 +3,11 @@
 import { call } from "../../api.js";
 import { clewCommand } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
-import { badge, callText, card, command, head, nothing, several, teach } from "../../parts.js";
+import { badge, card, command, head, nothing, several, teach } from "../../parts.js";
 import { link } from "../../router.js";
 
 // The same marks that the radar's lines have.
-export const MARKS = [
+const MARKS = [
   ["has_error", "!", "reports an error", "bad"],
   ["needs_manager", "?", "asks you", "warn"],
   ["needs_proof", "!", "needs proof", "warn"],
@@ -26,29 +26,25 @@ export async function radarParts() {
   const waiting = found.jobs.filter(attention).length;
   const lead =
     found.jobs.length || ended.length
-      ? `${several(found.jobs.length, "open job")} · ${waiting ? `${waiting} ${waiting === 1 ? "needs" : "need"} somebody` : "none needs you"}`
+      ? `${several(found.jobs.length, "open job")} · ${waiting ? `${waiting} ${waiting === 1 ? "waits" : "wait"} for you` : "none needs you"}`
       : "";
   return [
     head("Jobs", lead),
     el(
-      "div",
-      { class: "split", data: { key: "split", list: "" } },
+      "div.split",
+      { key: "split" },
       el(
-        "div",
-        { class: "stack", data: { key: "jobs", list: "" } },
+        "div.stack",
+        { key: "jobs" },
         found.jobs.length
           ? card(
               "Open",
               { id: "open-jobs", count: found.jobs.length },
-              el("ul", { class: "lines", data: { key: "list", list: "" } }, found.jobs.map(jobRow)),
+              el("ul.lines", { key: "list" }, found.jobs.map(jobRow)),
             )
           : empty(),
         ended.length
-          ? card(
-              "Ended",
-              { id: "ended-jobs", count: ended.length },
-              el("ul", { class: "lines", data: { key: "list", list: "" } }, ended.map(jobRow)),
-            )
+          ? card("Ended", { id: "ended-jobs", count: ended.length }, el("ul.lines", { key: "list" }, ended.map(jobRow)))
           : null,
         all.has_more ? nothing("Older jobs are left out.") : null,
       ),
@@ -67,7 +63,7 @@ export function runnersOf(radar) {
   return [...(radar?.runner_leases?.runners ?? []), ...gone];
 }
 
-export function stateBadge(status) {
+function stateBadge(status) {
   return badge(status.toLowerCase(), STATES[status]);
 }
 
@@ -79,32 +75,24 @@ function attention(job) {
 export function attentionBadge(job) {
   const mark = attention(job);
   return mark
-    ? el(
-        "span",
-        { class: `badge ${mark[3]} attention` },
-        el("b", { "aria-hidden": "true" }, mark[1]),
-        ` ${mark[2]}`,
-      )
+    ? el("span", { class: `badge ${mark[3]} attention` }, el("b", { "aria-hidden": "true" }, mark[1]), ` ${mark[2]}`)
     : null;
 }
 
 function jobRow(job) {
   return el(
     "li",
-    { data: { key: job.job_id, job: job.job_id } },
+    { key: job.job_id, data: { job: job.job_id } },
     attentionBadge(job),
     stateBadge(job.status),
-    el("a", { class: "what", href: link("now", "job", job.job_id) }, shorten(job.title, 100)),
-    el("span", { class: "id" }, job.job_id),
+    job.runner_state === "offline" ? badge("runner offline", "bad") : null,
+    el("a.what", { href: link("now", "job", job.job_id) }, shorten(job.title, 100)),
+    el("span.id", job.job_id),
     ago(job.updated_at_ms),
     job.last?.message && job.last.kind !== "created"
-      ? el(
-          "p",
-          { class: "quiet" },
-          `${job.runner ? `${job.runner} ` : ""}${job.last.kind}: ${shorten(job.last.message, 200)}`,
-        )
+      ? el("p.quiet", `${job.runner ? `${job.runner} ` : ""}${job.last.kind}: ${shorten(job.last.message, 200)}`)
       : job.summary
-        ? el("p", { class: "quiet" }, shorten(job.summary, 200))
+        ? el("p.quiet", shorten(job.summary, 200))
         : null,
   );
 }
@@ -112,23 +100,16 @@ function jobRow(job) {
 function runnersCard(runners, found) {
   const issues = found.runner_diagnostics?.issues ?? [];
   return el(
-    "aside",
-    { class: "card", id: "runners", data: { key: "runners" } },
-    el("h2", {}, "Runners"),
+    "aside#runners.card",
+    { key: "runners" },
+    el("h2", "Runners"),
     runners.length
-      ? el("ul", { class: "lines" }, runners.map(runnerRow))
-      : [
-          nothing("No runner is known. One is started beside the server:"),
-          command(found.runner_bootstrap?.cmd ?? clewCommand("runner")),
-        ],
+      ? el("ul.lines", runners.map(runnerRow))
+      : found.jobs.length
+        ? [nothing("No runner has connected. Start one on the server:"), command(clewCommand("runner"))]
+        : nothing("No runner has connected."),
     issues.map((issue) =>
-      el(
-        "p",
-        { class: "quiet" },
-        badge(issue.severity, issue.severity === "error" ? "bad" : "warn"),
-        " ",
-        issue.message,
-      ),
+      el("p.quiet", badge(issue.severity, issue.severity === "error" ? "bad" : "warn"), " ", issue.message),
     ),
   );
 }
@@ -139,16 +120,12 @@ function runnerRow(runner) {
     "li",
     { data: { runner: runner.runner_id } },
     badge(runner.status, tone),
-    el("strong", { class: "what" }, runner.runner_id),
+    el("strong.what", runner.runner_id),
     ago(runner.updated_at_ms),
     el(
-      "p",
-      { class: "quiet" },
+      "p.quiet",
       runner.active_job_id
-        ? [
-            "works on ",
-            el("a", { href: link("now", "job", runner.active_job_id) }, runner.active_job_id),
-          ]
+        ? ["works on ", el("a", { href: link("now", "job", runner.active_job_id) }, runner.active_job_id)]
         : runner.status === "offline"
           ? "its lease has run out"
           : "waits for a job",
@@ -156,14 +133,8 @@ function runnerRow(runner) {
   );
 }
 
-function empty() {
-  return teach(
+const empty = () =>
+  teach(
     "Nothing is queued or running",
     "A job is work handed to a runner in another process. What it asks and reports appears here, and you can answer it.",
-    callText("tasks_jobs_create", {
-      title: "Measure the lock",
-      prompt: "Run make bench and report p95.",
-    }),
-    clewCommand("runner"),
   );
-}

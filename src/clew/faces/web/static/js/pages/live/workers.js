@@ -1,9 +1,9 @@
-// Who works here: agents that wrote, runners that report, thought sessions that go on. Each is one
-// row of the axis and one row of the table beside it.
+// Who works here: agents that wrote, runners that report, thought sessions that go on. Each is one row.
 
-import { describe } from "../../happenings.js";
+import { STATUS } from "../../facts.js";
 import { byWords } from "../../people.js";
 import { link } from "../../router.js";
+import { spoken } from "../home/digest.js";
 import { runnersOf } from "../jobs/radar.js";
 
 const LATELY = 10 * 60 * 1000;
@@ -14,27 +14,25 @@ const lately = (at) => Date.now() - at < LATELY;
 
 /**
  * @typedef {{kind: string, name: string, words: string, state: string, active: boolean, at: number,
- *   href: string, text: string, textHref: string | null, count: number,
- *   pieces: {slot: number, topic: string, events: number}[], bars: {from: number, to: number,
- *   words: string, href: string, open: boolean}[]}} Worker
+ *   href: string, text: string, textHref: string | null}} Worker
  * @returns {Worker[]}
  */
-export function workersOf({ line, radar, sessions, names }) {
-  const runners = runnersOf(radar).map((runner) => runnerRow(runner, radar, line, names));
+export function workersOf({ line, radar, sessions, done }) {
+  const runners = runnersOf(radar).map((runner) => runnerRow(runner, radar));
   const known = new Set(runners.map(({ name }) => name.replace(/^runner:/, "")));
   const agents = line.rows
     .filter(({ agent }) => !known.has(String(agent).replace(/^runner:/, "")))
-    .map((row) => agentRow(row, names));
+    .map((row) => agentRow(row, done));
   const open = (sessions?.sessions ?? [])
-    .filter((item) => item.status === "active" || Date.parse(item.updatedAt) > line.from_ms)
+    .filter((item) => item.status === STATUS.ACTIVE || Date.parse(item.updatedAt) > line.from_ms)
     .slice(0, SESSIONS)
     .map(sessionRow);
   const order = (rows) => rows.sort((a, b) => b.at - a.at);
   return [...order(agents), ...order(runners), ...order(open)];
 }
 
-function agentRow({ agent, events, pieces, last }, names) {
-  const { said, text, href } = describe(last, names);
+function agentRow({ agent, last }, done) {
+  const own = done.authors.find(({ name }) => name === agent)?.sentences[0];
   const active = lately(last.ts_ms);
   return {
     kind: "agent",
@@ -43,21 +41,17 @@ function agentRow({ agent, events, pieces, last }, names) {
     state: active ? "active" : "quiet",
     active,
     at: last.ts_ms,
-    href: agent ? link("agents", agent) : link("history", "log"),
-    text: text ? `${said}: ${text}` : said,
-    textHref: href,
-    count: events,
-    pieces,
-    bars: [],
+    href: agent ? link("home", "agents", agent) : link("home"),
+    text: own ? spoken(own) : "",
+    textHref: null,
   };
 }
 
 // What a runner says of itself counts only as long as its lease.
-function runnerRow(runner, radar, line, names) {
+function runnerRow(runner, radar) {
   const job = runner.active_job_id;
   const offline = runner.status === "offline";
-  const own = line.rows.find(({ agent }) => agent === runner.runner_id);
-  const jobs = (radar?.jobs ?? []).filter((one) => one.runner === runner.runner_id);
+  const works = (radar?.jobs ?? []).find((one) => one.job_id === job);
   return {
     kind: "runner",
     name: runner.runner_id,
@@ -66,41 +60,25 @@ function runnerRow(runner, radar, line, names) {
     active: !offline,
     at: runner.updated_at_ms,
     href: link("now", "job"),
-    text: job
-      ? `works on ${job} ${names.get(job) ?? jobs.find((one) => one.job_id === job)?.title ?? ""}`
-      : offline
-        ? "its lease has run out"
-        : "waits for a job",
+    text: job ? `works on ${job} ${works?.title ?? ""}` : offline ? "its lease has run out" : "waits for a job",
     textHref: job ? link("now", "job", job) : null,
-    count: own?.events ?? 0,
-    pieces: own?.pieces ?? [],
-    bars: jobs.map((one) => ({
-      from: one.created_at_ms,
-      to: offline ? one.updated_at_ms : line.to_ms,
-      words: `${one.job_id} ${one.title}`,
-      href: link("now", "job", one.job_id),
-      open: !offline,
-    })),
   };
 }
 
 function sessionRow(item) {
   const at = Date.parse(item.updatedAt);
-  const title = item.title || "Untitled session";
-  const active = item.status === "active" && lately(at);
+  const title = item.title || "Reasoning without a title";
+  const active = item.status === STATUS.ACTIVE && lately(at);
   const href = link("now", "session", item.id);
   return {
     kind: "session",
     name: title,
     words: title,
-    state: item.status === "active" ? (active ? "active" : "quiet") : item.status,
+    state: item.status === STATUS.ACTIVE ? (active ? "active" : "quiet") : item.status,
     active,
     at,
     href,
     text: `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"}`,
     textHref: href,
-    count: item.thoughtCount,
-    pieces: [],
-    bars: [{ from: Date.parse(item.createdAt), to: at, words: title, href, open: active }],
   };
 }

@@ -1,33 +1,21 @@
-// The recall playground: a question, how it was read, what was found, and each score taken apart.
+// A question to memory and what it answers.
 
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
 import { withKey } from "../../keys.js";
-import { callText, problemCard, skeleton, teach } from "../../parts.js";
+import { problemCard, skeleton, teach } from "../../parts.js";
 import { address, link, rewrite } from "../../router.js";
 import { Answer } from "./answer.js";
 
 const SOURCES = [
   ["all", "everything"],
-  ["blocks", "memory files"],
+  ["blocks", "decisions, rules, lessons"],
   ["cards", "cards"],
   ["notes", "notes"],
   ["thoughts", "thoughts"],
   ["tasks", "tasks"],
   ["evidence", "evidence"],
   ["patterns", "patterns"],
-];
-const INTENTS = [
-  ["", "as the words say"],
-  ["WHY", "why"],
-  ["WHEN", "when"],
-  ["ENTITY", "who or which"],
-  ["WHAT", "what"],
-  ["HOW", "how"],
-  ["LIST", "list all"],
-  ["VERIFY", "is it true"],
-  ["COMPARE", "compare"],
-  ["TRACE", "how it came about"],
 ];
 const HOLDS = [
   ["", "any"],
@@ -38,7 +26,7 @@ const HOLDS = [
 // facet only narrows what is shown.
 export function showRecall(body, parts, query) {
   const form = new Form();
-  const results = el("div", { class: "stack", id: "results", "aria-live": "polite" });
+  const results = el("div#results.stack", { "aria-live": "polite" });
   let answer = null,
     turn = 0;
   const ask = async () => {
@@ -65,6 +53,12 @@ export function showRecall(body, parts, query) {
     if (form.words.value.trim()) rewrite(link("know", "recall", ...form.parts()));
     return ask();
   };
+  form.emptied = () => {
+    turn += 1;
+    answer = null;
+    replace(results, intro());
+    rewrite(link("know", "recall"));
+  };
   replace(body, form.draw(asked), results);
   form.read(parts);
   if (form.words.value) ask();
@@ -79,44 +73,41 @@ export function showRecall(body, parts, query) {
 
 class Form {
   constructor() {
-    this.words = el("input", {
+    /** @type {(() => void) | null} */
+    this.emptied = null;
+    this.words = el("input#query.grow", {
       type: "search",
-      id: "query",
       required: true,
       maxlength: 4000,
       data: { search: "" },
       placeholder: withKey("Ask in your own words", "/"),
       "aria-label": "Question",
-      class: "grow",
+      onkeydown: (event) => event.key === "Escape" && this.clear(),
     });
     this.sources = choice("sources", SOURCES);
-    this.intent = choice("intent-wanted", INTENTS);
     this.holds = choice("holds", HOLDS);
-    this.day = el("input", { type: "date", id: "as-of" });
+    this.day = el("input#as-of", { type: "date" });
+  }
+
+  // An empty question has no answer: the results go with it.
+  clear() {
+    this.words.value = "";
+    this.emptied?.();
   }
 
   draw(ask) {
-    for (const field of [this.sources, this.intent, this.holds, this.day])
-      field.addEventListener("change", () => ask());
+    for (const field of [this.sources, this.holds, this.day]) field.addEventListener("change", () => ask());
     return el(
-      "form",
-      { class: "card ask", onsubmit: ask },
-      el("div", { class: "row" }, this.words, el("button", { class: "primary" }, "Recall")),
-      el(
-        "div",
-        { class: "row filters" },
-        label("Look in", this.sources),
-        label("The question is after", this.intent),
-        label("Status", this.holds),
-        label("As it stood on", this.day),
-      ),
+      "form.card.ask",
+      { onsubmit: ask },
+      el("div.row", this.words, el("button.primary", { type: "submit" }, "Recall")),
+      el("div.row.filters", label("Look in", this.sources), label("Status", this.holds), label("As of", this.day)),
     );
   }
 
-  read([query = "", sources = "all", intent = "-", holds = "-", day = ""]) {
+  read([query = "", sources = "all", _intent, holds = "-", day = ""]) {
     this.words.value = query;
     this.sources.value = sources;
-    this.intent.value = intent === "-" ? "" : intent;
     this.holds.value = holds === "-" ? "" : holds;
     this.day.value = day;
   }
@@ -125,7 +116,7 @@ class Form {
     return [
       this.words.value,
       this.sources.value,
-      this.intent.value || "-",
+      "-",
       this.holds.value || "-",
       ...(this.day.value ? [this.day.value] : []),
     ];
@@ -145,7 +136,6 @@ class Form {
       max_chars: 200_000,
       sources: [this.sources.value],
       active_only: this.holds.value === "active",
-      intent: this.intent.value || undefined,
       as_of: this.day.value || undefined,
     };
   }
@@ -159,12 +149,6 @@ function choice(id, options) {
   );
 }
 
-const label = (words, field) => el("label", { class: "field" }, words, field);
+const label = (words, field) => el("label.field", words, field);
 
-function intro() {
-  return teach(
-    "What do we know about …?",
-    "Recall searches decisions, notes, cards, thoughts, tasks and evidence by their words, and by meaning when a model is installed. Every score is shown with its parts. An agent asks the same way:",
-    callText("recall", { query: "why did we choose PostgreSQL", sources: ["all"], explain: true }),
-  );
-}
+const intro = () => teach("What do we know about …?", "Ask in your own words, such as: why did we choose PostgreSQL");

@@ -2,7 +2,7 @@
 // of each, and the moment it stands at is what the page below shows.
 
 import { el } from "../../dom.js";
-import { describe } from "../../happenings.js";
+import { happened } from "../../happenings.js";
 import { byWords } from "../../people.js";
 
 const HOUR = 3_600_000;
@@ -31,9 +31,8 @@ export class Scrubber {
     this.marks = [];
     this.timer = 0;
     this.range = /** @type {HTMLInputElement} */ (
-      el("input", {
+      el("input#as-of", {
         type: "range",
-        id: "as-of",
         min: 0,
         max: 0,
         step: 1,
@@ -41,46 +40,36 @@ export class Scrubber {
         oninput: () => this.slid(),
       })
     );
-    this.when = el("output", { class: "moment-date", id: "moment", for: "as-of" });
-    this.said = el("p", { class: "quiet", id: "moment-event" });
+    this.when = el("output#moment.moment-date", { for: "as-of" });
+    this.said = el("p#moment-event.quiet");
     this.day = /** @type {HTMLInputElement} */ (
-      el("input", {
+      el("input#moment-day", {
         type: "datetime-local",
         step: 1,
-        id: "moment-day",
         "aria-label": "Go to a date and time",
         onchange: () => this.day.value && choose({ as_of: new Date(this.day.value).toISOString() }),
       })
     );
-    this.ticks = el("div", { class: "ticks", "aria-hidden": "true" });
+    this.ticks = el("div.ticks", { "aria-hidden": "true" });
     this.element = el(
-      "section",
-      { class: "card scrubber", "aria-label": "Moment" },
-      el("div", {}, this.when, this.said),
+      "section.card.scrubber",
+      { "aria-label": "Moment" },
+      el("div", this.when, this.said),
       this.#buttons(),
       el(
-        "div",
-        { class: "row slide" },
+        "div.row.slide",
         this.#step(-1, "One event back", "‹"),
-        el("div", { class: "track" }, this.range, this.ticks),
+        el("div.track", this.range, this.ticks),
         this.#step(1, "One event on", "›"),
       ),
     );
   }
 
   #buttons() {
-    const go = (words, asked, id) =>
-      el(
-        "button",
-        { type: "button", class: "small", id, onclick: () => this.choose(asked()) },
-        words,
-      );
+    const go = (words, asked, id) => el("button.small", { id, onclick: () => this.choose(asked()) }, words);
     return el(
-      "div",
-      { class: "row end" },
-      PRESETS.map(([words, back]) =>
-        go(words, () => ({ as_of: new Date(Date.now() - Number(back)).toISOString() })),
-      ),
+      "div.row.end",
+      PRESETS.map(([words, back]) => go(words, () => ({ as_of: new Date(Date.now() - Number(back)).toISOString() }))),
       this.day,
       go("Now", () => ({}), "to-now"),
     );
@@ -91,11 +80,7 @@ export class Scrubber {
       this.range.value = String(Number(this.range.value) + by);
       this.slid();
     };
-    return el(
-      "button",
-      { type: "button", class: "icon", "aria-label": words, onclick: move },
-      sign,
-    );
+    return el("button.icon", { "aria-label": words, onclick: move }, sign);
   }
 
   // While the hand moves, the date between two known ones is near enough; the answer says it exactly.
@@ -124,16 +109,14 @@ export class Scrubber {
 
   // What the server says of the moment; the slider is left alone while a hand is on its way, or an
   // answer about where it was would take a step back that was made meanwhile.
-  show({ moment, marks }) {
+  show({ moment, marks }, title = "") {
     this.marks = marks.length ? marks : this.marks;
     this.range.max = String(moment.last_event);
     if (!this.timer && !this.range.matches(":active")) {
       this.range.value = String(moment.event);
       this.#say(moment.ts_ms);
     }
-    this.said.textContent = moment.now
-      ? "Now: this is the last thing that happened."
-      : happened(moment);
+    this.said.textContent = moment.now ? "Now: this is the last thing that happened." : whatHappened(moment, title);
     if (this.day !== document.activeElement && moment.ts_ms) this.day.value = local(moment.ts_ms);
     this.ticks.replaceChildren(...dayTicks(this.marks, moment.last_event));
   }
@@ -143,12 +126,12 @@ export class Scrubber {
   }
 }
 
-function happened({ happened: event, event: number, last_event: last }) {
+function whatHappened({ happened: event, event: number, last_event: last }, title) {
   const since = `${last - number} ${last - number === 1 ? "event" : "events"} since then`;
   if (!event) return since;
-  const { said, text } = describe(event, new Map());
+  const text = event.payload?.title || title;
   const by = event.agent ? ` by ${byWords(event.agent)}` : "";
-  return `right after: ${said}${text ? ` “${text.slice(0, 80)}”` : ""}${by} · ${since}`;
+  return `Right after: ${happened(event)}${text ? ` “${text.slice(0, 80)}”` : ""}${by} · ${since}`;
 }
 
 const local = (ms) => {
@@ -168,7 +151,7 @@ function dayTicks(marks, last) {
     before = words;
   }
   return ticks.map(({ words, place }) => {
-    const tick = el("span", {}, words);
+    const tick = el("span", words);
     tick.style.left = `${place}%`;
     return tick;
   });

@@ -3,36 +3,48 @@
 import { call, tryCall } from "../../api.js";
 import { create } from "../../create.js";
 import { ago, el, shorten } from "../../dom.js";
+import { STATUS } from "../../facts.js";
 import { askFields } from "../../forms.js";
-import { badge, callText, head, nothing, several, teach } from "../../parts.js";
+import { STATUSES } from "../../object/work-actions.js";
+import { badge, head, nothing, several, teach } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
 import { addStep, askStatus, drag } from "./moves.js";
 
 const COLUMNS = [
-  ["TODO", "To do"],
-  ["ACTIVE", "In work"],
-  ["PARKED", "Parked"],
-  ["DONE", "Done"],
-  ["CANCELED", "Canceled"],
+  [STATUS.WORK_TODO, "To do"],
+  [STATUS.WORK_ACTIVE, "In work"],
+  [STATUS.WORK_PARKED, "Parked"],
+  [STATUS.WORK_DONE, "Done"],
+  [STATUS.WORK_CANCELED, "Canceled"],
 ];
+/**
+ * How far work is: what somebody set, else what its steps or tasks say.
+ * @returns {string}
+ */
+export function statusOf(work) {
+  const { status, tasks_count: tasks, tasks_done: ended } = work;
+  if (status !== STATUS.WORK_TODO) return status;
+  const [done, total] = tasks == null ? counted(work) : [ended ?? 0, tasks];
+  if (total && done === total) return STATUS.WORK_DONE;
+  return done || work.begun ? STATUS.WORK_ACTIVE : status;
+}
+
+const counted = ({ steps_completed: done, steps_count: total }) => [done ?? 0, total ?? 0];
+
 const PAGE = 200,
   PAGES = 4,
   SHOWN = 30;
 
 export async function boardParts() {
-  const [found, focus, marks] = await Promise.all([
-    readWork(),
-    call("tasks_focus_get"),
-    readMarks(),
-  ]);
+  const [found, focus, marks] = await Promise.all([readWork(), call("tasks_focus_get"), readMarks()]);
   const lead = `${several(found.counts.plans, "plan")} · ${several(found.counts.tasks, "task")}${found.tasks.length < found.counts.tasks ? `, the first ${found.tasks.length} shown` : ""}`;
   if (!found.tasks.length && !found.plans.length)
     return { parts: [head("Work", "", newButtons()), empty()], tasks: [] };
   const plans = new Map(found.plans.map((plan) => [plan.id, plan]));
   const parts = [
     head("Work", lead, newButtons()),
-    el("div", { class: "plans", data: { key: "plans", list: "" } }, found.plans.map(planCard)),
+    el("div.plans", { key: "plans" }, found.plans.map(planCard)),
     board(found.tasks, plans, focus.focus, marks),
   ];
   return { parts, tasks: found.tasks };
@@ -43,20 +55,10 @@ export function newButtons(plan = "") {
   const button = (kind, words, primary) =>
     el(
       "button",
-      {
-        type: "button",
-        class: primary ? "primary" : "",
-        data: { make: kind },
-        onclick: () => create(kind, plan ? { plan } : {}),
-      },
+      { class: primary ? "primary" : "", data: { make: kind }, onclick: () => create(kind, plan ? { plan } : {}) },
       words,
     );
-  return el(
-    "div",
-    { class: "row" },
-    plan ? null : button("plan", "New plan", false),
-    button("task", "New task", true),
-  );
+  return el("div.row", plan ? null : button("plan", "New plan", false), button("task", "New task", true));
 }
 
 // All plans with as many of the tasks as a person looks through; of one plan, when one is named.
@@ -72,21 +74,24 @@ export async function readWork(plan) {
     });
   const found = await read(0);
   const pages = Math.min(PAGES, Math.ceil(found.counts.tasks / PAGE));
-  const rest = await Promise.all(
-    Array.from({ length: Math.max(0, pages - 1) }, (_, page) => read((page + 1) * PAGE)),
-  );
-  return { ...found, tasks: [found, ...rest].flatMap(({ tasks }) => tasks) };
+  const rest = await Promise.all(Array.from({ length: Math.max(0, pages - 1) }, (_, page) => read((page + 1) * PAGE)));
+  const tasks = [found, ...rest].flatMap((page) => page.tasks);
+  const begun = new Set(tasks.filter((task) => statusOf(task) !== STATUS.WORK_TODO).map(({ parent }) => parent));
+  return { ...found, tasks, plans: found.plans.map((plan) => ({ ...plan, begun: begun.has(plan.id) })) };
 }
+
+export const statusWord = (work) =>
+  STATUSES.find(([name]) => name === statusOf(work))?.[1] ?? work.status.toLowerCase();
 
 function planCard(plan) {
   const { tasks_count: count = 0, tasks_done: done = 0 } = plan;
   return el(
-    "a",
-    { class: "plan card", href: link("now", "board", plan.id), data: { key: plan.id } },
-    el("span", { class: "quiet" }, `${plan.id} · ${plan.status.toLowerCase()}`),
-    el("strong", {}, shorten(plan.title, 80)),
+    "a.plan.card",
+    { href: link("now", "board", plan.id), key: plan.id },
+    el("span.quiet", `${plan.id} · ${statusWord(plan)}`),
+    el("strong", plan.title === "Inbox" ? "Tasks without a plan" : shorten(plan.title, 80)),
     el("progress", { max: Math.max(1, count), value: done, "aria-label": "Tasks done" }),
-    el("span", { class: "quiet" }, `${done} of ${several(count, "task")} done`),
+    el("span.quiet", `${done} of ${several(count, "task")} done`),
   );
 }
 
@@ -96,22 +101,18 @@ export const readMarks = () => tryCall("tasks_marks");
 
 export function board(tasks, plans, focus, marks) {
   const card = (task) => taskCard(task, plans.get(task.parent), task.id === focus, marks);
-  const columns = COLUMNS.filter(
-    ([status], index) => index < 4 || tasks.some((task) => task.status === status),
-  );
+  const columns = COLUMNS.filter(([status], index) => index < 4 || tasks.some((task) => statusOf(task) === status));
   return el(
-    "div",
-    { class: "board", data: { key: "board", list: "" } },
+    "div.board",
+    { key: "board" },
     columns.map(([status, words]) => {
-      const own = tasks.filter((task) => task.status === status);
+      const own = tasks.filter((task) => statusOf(task) === status);
       return el(
-        "section",
-        { class: "column", "aria-label": words, data: { key: status, list: "", status } },
-        el("h2", {}, words, el("span", { class: "count" }, ` ${own.length}`)),
+        "section.column",
+        { "aria-label": words, key: status, data: { status } },
+        el("h2", words, el("span.count", ` ${own.length}`)),
         own.length ? own.slice(0, SHOWN).map(card) : nothing("None."),
-        own.length > SHOWN
-          ? fold(`column ${status}`, `${own.length - SHOWN} more`, own.slice(SHOWN).map(card))
-          : null,
+        own.length > SHOWN ? fold(`column ${status}`, `${own.length - SHOWN} more`, own.slice(SHOWN).map(card)) : null,
       );
     }),
   );
@@ -120,31 +121,16 @@ export function board(tasks, plans, focus, marks) {
 function taskCard(task, plan, focused, marks) {
   const blocked = marks?.blocked[task.id] ?? 0,
     doubtful = marks?.doubtful[task.id] ?? 0;
-  const [done, total] = String(task.progress ?? "0/0")
-    .split("/")
-    .map(Number);
+  const [done, total] = counted(task);
   return el(
-    "article",
-    {
-      class: "task",
-      data: { key: task.id, task: task.id },
-      onpointerdown: (event) => drag(event, task),
-    },
+    "article.task",
+    { key: task.id, data: { task: task.id }, onpointerdown: (event) => drag(event, task) },
     el(
-      "span",
-      { class: "quiet row" },
+      "span.quiet.row",
+      el("span", task.id, plan ? ` · ${planName(plan)}` : "", focused ? [" ", badge("focus", "info")] : null),
       el(
-        "span",
-        {},
-        task.id,
-        plan ? ` · ${shorten(plan.title, 32)}` : "",
-        focused ? [" ", badge("focus", "info")] : null,
-      ),
-      el(
-        "button",
+        "button.menu",
         {
-          type: "button",
-          class: "menu",
           "aria-label": `What to do with ${task.id} ${task.title.slice(0, 80)}`,
           title: "Move it, add a step",
           data: { act: "menu" },
@@ -166,16 +152,10 @@ function taskCard(task, plan, focused, marks) {
           "aria-label": doubtful ? `Steps done, ${doubtful} not proven` : "Steps done",
         })
       : null,
-    el(
-      "span",
-      { class: "quiet" },
-      total ? `${done}/${total} steps · ` : "",
-      ago(task.updated_at_ms),
-    ),
+    el("span.quiet", total ? `${done}/${total} steps · ` : "", ago(task.updated_at_ms)),
     blocked || doubtful
       ? el(
-          "span",
-          { class: "row" },
+          "span.row",
           blocked ? badge(`${blocked} blocked`, "bad") : null,
           doubtful ? badge(`${doubtful} of ${done} not proven`, "warn") : null,
         )
@@ -197,21 +177,18 @@ async function menu(task) {
         ],
       },
     ],
-    "Go on",
+    { doIt: "Go on" },
   );
   if (given?.what === "move") await askStatus(task);
   if (given?.what === "step") await addStep(task);
   if (given?.what === "open") location.hash = link("now", "board", task.id);
 }
 
-function empty() {
-  return teach(
-    "No task yet",
-    "A task has steps, a step has criteria and tests, and it closes only with proof. An agent begins one, or you do:",
-    callText("tasks_macro_start", {
-      plan_title: "Sell each seat once",
-      task_title: "Close the gap",
-      steps: [{ title: "Reproduce it", success_criteria: ["A test fails"] }],
-    }),
+// Tasks that were started without a plan are kept in one of their own.
+export const planName = ({ title }) => (title === "Inbox" ? "without a plan" : shorten(title, 32));
+
+const empty = () =>
+  teach(
+    "No tasks yet",
+    "A task has steps, and a step closes with proof. An agent starts one, or you do with New task.",
   );
-}

@@ -4,36 +4,36 @@
 import { call } from "../../api.js";
 import { askFields } from "../../forms.js";
 import { keymap } from "../../keys.js";
+import { notice } from "../../notices.js";
 import { perform } from "../../object/actions.js";
 import { ADD_STEP, STATUSES } from "../../object/work-actions.js";
 import { act } from "../../parts.js";
+import { statusOf, statusWord } from "./board.js";
 
 const DRAGGED = 8;
 const ORDER = STATUSES.map(([status]) => status);
 const wordsOf = (status) => STATUSES.find(([name]) => name === status)?.[1] ?? status;
 
 export function setStatus(task, status, button = document.createElement("button")) {
-  if (!status || status === task.status) return Promise.resolve(false);
-  return act(
-    button,
-    () => call("tasks_complete", { task: task.id, status }),
-    `${task.title.slice(0, 60)}: ${wordsOf(status)}`,
-    () => call("tasks_undo", { task: task.id }),
-  );
+  if (!status || status === task.status) {
+    if (status && status !== statusOf(task))
+      notice(`${task.title} is ${statusWord(task)}: ${task.steps_completed}/${task.steps_count} steps are closed.`);
+    return Promise.resolve(false);
+  }
+  return act(button, () => call("tasks_complete", { task: task.id, status }), `${task.title}: ${wordsOf(status)}`);
 }
 
 // What the menu of a card offers; DONE is refused while steps are open, and says which.
 export async function askStatus(task) {
   const given = await askFields(
-    `Move “${task.title.slice(0, 60)}”`,
+    `Move “${task.title}”`,
     [{ name: "status", words: "Status", value: task.status, options: STATUSES }],
-    "Move",
+    { doIt: "Move" },
   );
   return given ? setStatus(task, given.status) : false;
 }
 
-export const addStep = (task) =>
-  perform(ADD_STEP, { id: task.id, kind: "task", title: task.title, shown: {} });
+export const addStep = (task) => perform(ADD_STEP, { id: task.id, kind: "task", title: task.title, shown: {} });
 
 // Keys for the card that has the focus. `tasks` are those on the board now, by id.
 export function boardKeys(tasks) {
@@ -44,7 +44,7 @@ export function boardKeys(tasks) {
     run(task);
   };
   const shifted = (by) => (task) => {
-    const next = ORDER[ORDER.indexOf(task.status) + by];
+    const next = ORDER[ORDER.indexOf(statusOf(task)) + by];
     if (next) setStatus(task, next);
   };
   return keymap("Board (on a task)", {
@@ -63,13 +63,10 @@ export function drag(event, task) {
   let moving = false;
   const column = (at) =>
     /** @type {HTMLElement | undefined} */ (
-      document
-        .elementsFromPoint(at.clientX, at.clientY)
-        .find((node) => node.matches(".column[data-status]"))
+      document.elementsFromPoint(at.clientX, at.clientY).find((node) => node.matches(".column[data-status]"))
     );
   const mark = (wanted) => {
-    for (const node of document.querySelectorAll(".column.aimed"))
-      if (node !== wanted) node.classList.remove("aimed");
+    for (const node of document.querySelectorAll(".column.aimed")) if (node !== wanted) node.classList.remove("aimed");
     wanted?.classList.add("aimed");
   };
   const follow = (at) => {

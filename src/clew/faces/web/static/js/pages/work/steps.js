@@ -1,8 +1,9 @@
 // The steps of a task as a tree, each with its checkpoints and its proofs.
 
 import { ago, el, shorten } from "../../dom.js";
+import { STATUS } from "../../facts.js";
 import { actionButtons } from "../../object/actions.js";
-import { badge, callText, prose, statusBadge, stepState, teach } from "../../parts.js";
+import { badge, nothing, proofBadge, prose, statusBadge, stepState } from "../../parts.js";
 import { byWords } from "../../people.js";
 import { fold } from "../../redraw.js";
 import { objectLink } from "../../router.js";
@@ -11,7 +12,6 @@ const GATES = ["criteria", "tests", "security", "perf", "docs"];
 const DEEPEST = 5;
 const PROOFS = 3,
   NOTES = 2;
-const PROVEN = { proven: "good", claimed: "warn", overridden: "warn" };
 
 /**
  * @param {any[]} steps
@@ -19,18 +19,11 @@ const PROVEN = { proven: "good", claimed: "warn", overridden: "warn" };
  * @param {string} task
  */
 export function stepTree(steps, known, task) {
-  if (!steps.length)
-    return teach(
-      "No steps yet",
-      "A step says what must hold before it counts as done.",
-      callText("tasks_decompose", {
-        steps: [{ title: "Measure it", success_criteria: ["The numbers are written down"] }],
-      }),
-    );
+  if (!steps.length) return nothing("No steps yet. A step says what must hold before it counts as done.");
   const of = (items, step) => items.find((item) => item.step_id === step.step_id);
   return el(
-    "ol",
-    { class: "steps", id: "steps", data: { key: "steps", list: "" } },
+    "ol#steps.steps",
+    { key: "steps" },
     steps.map((step) =>
       stepRow(step, task, {
         evidence: known.evidence.filter((item) => item.path === step.path),
@@ -41,6 +34,9 @@ export function stepTree(steps, known, task) {
   );
 }
 
+// What must hold, unless that is only the title again.
+export const criteriaOf = ({ title, success_criteria: lines = [] }) => lines.filter((line) => line !== title);
+
 const STEP_ACTIONS = ["close", "block", "unblock", "note"];
 
 function stepRow(step, task, { evidence, proof, said }) {
@@ -49,41 +45,33 @@ function stepRow(step, task, { evidence, proof, said }) {
   const state = step.completed ? proof?.state : null;
   return el(
     "li",
-    { class: `step ${kind}`, data: { key: step.path, depth, path: step.path } },
+    { class: `step ${kind}`, key: step.path, data: { depth, path: step.path } },
+    el("span.mark", { role: "img", "aria-label": kind }, { done: "✓", blocked: "!", canceled: "×", open: "○" }[kind]),
     el(
-      "span",
-      { class: "mark", role: "img", "aria-label": kind },
-      { done: "✓", blocked: "!", canceled: "×", open: "○" }[kind],
-    ),
-    el(
-      "div",
-      { class: "stack tight grow" },
+      "div.stack.tight.grow",
       stepHead(step, state, said?.held_by),
       step.blocked && !step.completed && step.block_reason
         ? el("p", { class: kind === "blocked" ? "bad" : "quiet" }, step.block_reason)
         : null,
-      list("Holds when", step.success_criteria),
+      list("Holds when", criteriaOf(step)),
       list("Checked by", step.tests, true),
-      el("p", { class: "gates" }, gates(step)),
+      el("p.gates", gates(step)),
       proofList(step, evidence, proof?.state),
       noteList(step, said?.notes ?? []),
-      el("div", { class: "actions" }, stepButtons(step, kind, task)),
+      el("div.actions", stepButtons(step, kind, task)),
     ),
   );
 }
 
 function stepHead(step, state, holder) {
   return el(
-    "p",
-    { class: "row" },
-    el("a", { class: "what", href: objectLink(step.step_id) }, shorten(step.title, 160)),
-    el("span", { class: "id" }, step.path),
-    ["blocked", "canceled"].includes(stepState(step)) ? statusBadge(stepState(step)) : null,
-    state ? badge(state, PROVEN[state] ?? "bad") : null,
-    step.completed_at_ms
-      ? el("span", { class: "quiet" }, "closed ", ago(step.completed_at_ms))
-      : null,
-    holder ? el("span", { class: "quiet" }, `held by ${byWords(holder)}`) : null,
+    "p.row",
+    el("a.what", { href: objectLink(step.step_id) }, shorten(step.title, 160)),
+    el("span.id", step.path),
+    [STATUS.BLOCKED, STATUS.CANCELED].includes(stepState(step)) ? statusBadge(stepState(step)) : null,
+    proofBadge(state),
+    step.completed_at_ms ? el("span.quiet", "closed ", ago(step.completed_at_ms)) : null,
+    holder ? el("span.quiet", `held by ${byWords(holder)}`) : null,
   );
 }
 
@@ -99,21 +87,20 @@ function noteList(step, notes) {
   const row = (note) =>
     el(
       "li",
-      { data: { key: note.ts_ms } },
+      { key: note.ts_ms },
       prose(note.text),
-      el("p", { class: "quiet" }, note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
+      el("p.quiet", note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
     );
   const shown = notes.slice(0, NOTES).map(row);
   const rest = notes.slice(NOTES).map(row);
   return el(
-    "div",
-    { class: "step-notes" },
-    el("ul", { class: "plain" }, shown),
+    "div.step-notes",
+    el("ul.plain", shown),
     rest.length
       ? fold(
           `notes ${step.step_id}`,
           `${rest.length} older ${rest.length === 1 ? "note" : "notes"}`,
-          el("ul", { class: "plain" }, rest),
+          el("ul.plain", rest),
         )
       : null,
   );
@@ -122,43 +109,30 @@ function noteList(step, notes) {
 function list(words, items, code) {
   if (!items?.length) return null;
   return el(
-    "div",
-    { class: "said-list" },
-    el("span", { class: "quiet" }, words),
+    "div.said-list",
+    el("span.quiet", words),
     el(
-      "ul",
-      { class: "checks" },
-      items.map((item) => el("li", {}, code ? el("code", {}, item) : item)),
+      "ul.checks",
+      items.map((item) => el("li", code ? el("code", item) : item)),
     ),
   );
 }
 
 function gates(step) {
   const shown = GATES.filter(
-    (gate) =>
-      step[`${gate}_confirmed`] ||
-      gate === "criteria" ||
-      gate === "tests" ||
-      step[`require_${gate}`],
+    (gate) => step[`${gate}_confirmed`] || gate === "criteria" || gate === "tests" || step[`require_${gate}`],
   );
-  return shown.map((gate) =>
-    step[`${gate}_confirmed`] ? badge(`${gate} ✓`, "good") : badge(`${gate} open`),
-  );
+  return shown.map((gate) => (step[`${gate}_confirmed`] ? badge(`${gate} ✓`, "good") : badge(`${gate} open`)));
 }
 
 function proofList(step, proofs, state) {
   if (!proofs.length) return null;
   const rows = proofs.map((item) => proofRow(item, state));
   return el(
-    "div",
-    { class: "proofs" },
-    el("ul", { class: "plain" }, rows.slice(0, PROOFS)),
+    "div.proofs",
+    el("ul.plain", rows.slice(0, PROOFS)),
     rows.length > PROOFS
-      ? fold(
-          `proofs ${step.step_id}`,
-          `${rows.length - PROOFS} more`,
-          el("ul", { class: "plain" }, rows.slice(PROOFS)),
-        )
+      ? fold(`proofs ${step.step_id}`, `${rows.length - PROOFS} more`, el("ul.plain", rows.slice(PROOFS)))
       : null,
   );
 }
@@ -176,15 +150,12 @@ function proofRow(item, state) {
     { class: item.stale ? "stale" : "", data: { evidence: item.id } },
     mark,
     " ",
-    el("code", {}, shorten(item.command ?? item.text, 100)),
-    item.exit_code === null || item.exit_code === undefined
-      ? ""
-      : el("span", { class: "quiet" }, ` exit ${item.exit_code}`),
-    el("span", { class: "quiet" }, " · ", item.agent ? `${item.agent} · ` : "", ago(item.ts_ms)),
+    el("code", shorten(item.command ?? item.text, 100)),
+    item.exit_code === null || item.exit_code === undefined ? "" : el("span.quiet", ` exit ${item.exit_code}`),
+    el("span.quiet", " · ", item.agent ? `${item.agent} · ` : "", ago(item.ts_ms)),
     item.stale
       ? el(
-          "p",
-          { class: "bad" },
+          "p.bad",
           `Changed since: ${item.changed.slice(0, 5).join(", ")}${item.changed.length > 5 ? " and more" : ""}`,
         )
       : null,

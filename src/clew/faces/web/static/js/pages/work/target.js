@@ -1,43 +1,45 @@
 // One plan or task: where it stands, what comes next, its steps or tasks, its timeline.
 
-import { call, envelope, tryCall } from "../../api.js";
-import { commandOfLine } from "../../commands.js";
+import { call, tryCall } from "../../api.js";
+import { provingCommand } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
-import { describe } from "../../happenings.js";
+import { happened } from "../../happenings.js";
+import { isEnded, OPEN_KINDS, STANDING } from "../../lifecycle.js";
+import { markdownButtons, recordMarkdown } from "../../markdown.js";
 import { actionButtons } from "../../object/actions.js";
-import { badge, command, idLink, nothing, several, title } from "../../parts.js";
+import { badge, card, command, idLink, nothing, recordLink, stateBadges, title } from "../../parts.js";
 import { byWords } from "../../people.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
-import { board, newButtons, readMarks, readWork } from "./board.js";
-import { stepTree } from "./steps.js";
+import { board, newButtons, planName, readMarks, readWork, statusOf, statusWord } from "./board.js";
+import { criteriaOf, stepTree } from "./steps.js";
 
+const KEPT = [...STANDING, ...OPEN_KINDS, "evidence", "note"];
 const TONES = { ACTIVE: "info", DONE: "good", PARKED: "warn", CANCELED: "" };
 
 export async function targetParts(id) {
   const named = id.startsWith("PLAN-") ? { plan: id } : { task: id };
-  const [found, next, proofs, work, viewed, marks] = await Promise.all([
+  const [found, proofs, work, viewed, marks] = await Promise.all([
     call("tasks_resume", { ...named, read_only: true, events_limit: 40, max_chars: 1_000_000 }),
-    envelope("tasks_snapshot", { ...named, read_only: true }).catch(() => null),
     tryCall("tasks_proofs", { ...named, max_chars: 400_000 }),
     readWork(id.startsWith("PLAN-") ? id : undefined),
     tryCall("record_view", { id, max_chars: 400_000 }),
     id.startsWith("PLAN-") ? readMarks() : null,
   ]);
-  const { target } = found;
+  const target = withProgress(found);
   title(target.id, "Work");
   const tasks = work.tasks.filter((task) => task.parent === id);
   const plans = new Map(work.plans.map((plan) => [plan.id, plan]));
   const parts = [
     headOf(target, plans, viewed),
     el(
-      "div",
-      { class: "split", data: { key: "split", list: "" } },
+      "div.split",
+      { key: "split" },
       el(
-        "div",
-        { class: "stack", data: { key: "main", list: "" } },
-        target.description ? el("pre", { class: "text" }, target.description) : null,
-        nextCard(next, nextWords(found.radar, target, tasks), found.radar, target),
+        "div.stack",
+        { key: "main" },
+        target.description ? el("pre.text", target.description) : null,
+        id.startsWith("PLAN-") ? null : nextCard(target, found.steps ?? []),
         notes(found.radar, proofs),
         id.startsWith("PLAN-")
           ? board(tasks, plans, found.focus, marks)
@@ -50,11 +52,12 @@ export async function targetParts(id) {
               },
               target.id,
             ),
+        recordsPart(viewed),
       ),
       el(
-        "aside",
-        { class: "card lens", tabindex: "0", "aria-label": "Timeline", data: { key: "timeline" } },
-        el("h2", {}, "Timeline"),
+        "aside.card.lens",
+        { tabindex: "0", "aria-label": "Timeline", key: "timeline" },
+        el("h2", "Timeline"),
         timeline(found.timeline?.events ?? [], found.steps ?? [], viewed?.events ?? []),
       ),
     ),
@@ -64,35 +67,35 @@ export async function targetParts(id) {
 
 const WORK_ACTIONS = ["status", "add-step", "edit"];
 
+// How many of its steps a task has closed, as the board has it.
+function withProgress({ target, steps }) {
+  if (target.kind === "plan" || !steps) return target;
+  const closed = steps.filter(({ completed }) => completed).length;
+  return { ...target, steps_completed: closed, steps_count: steps.length };
+}
+
 function headOf(target, plans, viewed) {
+  const shown = target.kind === "plan" ? { ...plans.get(target.id), ...target } : target;
   const plan = plans.get(target.parent);
   const { priority, assignee, tags = [], depends_on: waitsFor = [] } = viewed?.shown?.target ?? {};
   return el(
-    "div",
-    { class: "head", data: { key: "head" } },
+    "div.head",
+    { key: "head" },
     el(
       "div",
-      {},
       el(
-        "p",
-        { class: "crumb" },
+        "p.crumb",
         el("a", { href: link("now", "board") }, "Work"),
-        plan
-          ? [" / ", el("a", { href: link("now", "board", plan.id) }, shorten(plan.title, 60))]
-          : null,
+        plan ? [" / ", el("a", { href: link("now", "board", plan.id) }, planName(plan))] : null,
         ` / ${target.id}`,
       ),
-      el("h1", {}, shorten(target.title, 140)),
+      el("h1", shorten(target.title, 140)),
       el(
-        "p",
-        { class: "row" },
-        badge(target.status.toLowerCase(), TONES[target.status]),
-        target.reasoning_mode && target.reasoning_mode !== "normal"
-          ? badge(target.reasoning_mode)
-          : null,
+        "p.row",
+        badge(statusWord(shown), TONES[statusOf(shown)]),
+        target.reasoning_mode && target.reasoning_mode !== "normal" ? badge(target.reasoning_mode) : null,
         el(
-          "span",
-          { class: "quiet" },
+          "span.quiet",
           viewed?.author ? `made by ${byWords(viewed.author)} · ` : "",
           "changed ",
           ago(target.updated_at_ms),
@@ -100,62 +103,50 @@ function headOf(target, plans, viewed) {
           priority ? ` · ${String(priority).toLowerCase()} priority` : "",
         ),
         tags.filter((tag) => tag !== "untagged").map((tag) => badge(tag)),
-        waitsFor.length ? el("span", { class: "quiet" }, "waits for ", waitsFor.map(idLink)) : null,
+        waitsFor.length ? el("span.quiet", "waits for ", waitsFor.map(idLink)) : null,
       ),
     ),
     el(
-      "div",
-      { class: "actions", id: "work-actions" },
+      "div#work-actions.actions",
       target.kind === "plan" ? newButtons(target.id) : null,
-      actionButtons(
-        { ...target, shown: { target: { ...target, ...viewed?.shown?.target } } },
-        WORK_ACTIONS,
-      ),
-      el(
-        "a",
-        { class: "button", href: link("know", "cards", target.id) },
-        `Cards of this ${target.kind}`,
-      ),
+      actionButtons({ ...target, shown: { target: { ...target, ...viewed?.shown?.target } } }, WORK_ACTIONS),
+      el("a.button", { href: link("know", "around", target.id) }, "Around it"),
+      viewed ? markdownButtons(target.id, () => recordMarkdown(viewed)) : null,
     ),
   );
 }
 
-// A plan goes on where its tasks do; that nobody set its own status says nothing.
-function nextWords(radar, target, tasks) {
-  const running = tasks.filter((task) => task.status === "ACTIVE").length;
-  if (target.kind !== "plan" || !running) return radar?.now ?? "";
-  return `${several(running, "task")} in work`;
-}
-
-// The capsule's next action, as the command that an agent or a person runs.
-function nextCard(answer, words, radar, target) {
-  if (!answer?.lines?.length || ["DONE", "CANCELED"].includes(target.status)) return null;
-  const [state, ...commands] = answer.lines;
-  const capsule = answer.result.capsule ?? {};
-  const why = [
-    capsule.map_first ? capsule.map_action : null,
-    capsule.prep_action,
-    capsule.action,
-  ].find((action) => action && commands[0]?.startsWith(action.tool))?.purpose;
+// The first step that is open, what it must show, and the command that shows it.
+function nextCard(target, steps) {
+  if (isEnded(target.kind, target.status)) return null;
+  const step = steps.find(({ completed, blocked }) => !completed && !blocked);
+  if (!step) return null;
+  const prove = provingCommand(target.id, [{ path: step.path, state: "none", repeat: [], commands: step.tests ?? [] }]);
   return el(
-    "section",
-    { class: "card next", id: "next", data: { key: "next" } },
-    el("header", {}, el("h2", {}, `Next: ${words}`)),
-    why ? el("p", { class: "quiet" }, `First: ${why}.`) : null,
-    commands.map((line) => command(commandOfLine(line))),
-    radar?.verify?.length
+    "section#next.card.next",
+    { key: "next" },
+    el("header", el("h2", `Next: ${step.title}`)),
+    criteriaOf(step).length
       ? el(
-          "div",
-          {},
-          el("h3", {}, "It holds when"),
-          el(
-            "ul",
-            { class: "checks" },
-            radar.verify.map((line) => el("li", {}, line)),
-          ),
+          "ul.checks",
+          criteriaOf(step).map((line) => el("li", line)),
         )
       : null,
-    fold(`line ${target.id}`, "The line an agent sees", el("pre", { class: "text" }, state)),
+    prove ? fold(`prove ${step.step_id}`, "The command that proves it", command(prove)) : null,
+  );
+}
+
+// What was decided, learned and asked in the task.
+function recordsPart(viewed) {
+  const own = (viewed?.incoming ?? []).filter(({ kind }) => KEPT.includes(kind));
+  if (!own.length) return null;
+  return card(
+    "Decided and learned here",
+    { id: "task-records", count: own.length },
+    el(
+      "ul.plain",
+      own.map((item) => el("li", { key: item.id }, recordLink(item), stateBadges(item))),
+    ),
   );
 }
 
@@ -163,20 +154,21 @@ function notes(radar, proofs) {
   const stale = proofs?.stale?.length ?? 0;
   if (!radar?.blockers?.length && !stale) return null;
   return el(
-    "section",
-    { class: "card warns", id: "warnings", data: { key: "warnings" } },
+    "section#warnings.card.warns",
+    { key: "warnings" },
     stale
       ? el(
           "p",
-          {},
           badge("stale", "bad"),
           ` ${stale === 1 ? "One proof covers" : `${stale} proofs cover`} files that have changed since; run it again.`,
         )
       : null,
-    (radar?.blockers ?? []).map((line) => el("p", {}, badge("blocked", "bad"), " ", line)),
+    (radar?.blockers ?? []).map((line) => el("p", badge("blocked", "bad"), " ", line)),
   );
 }
 
+// What only keeps the books of a step: it is written with the step, or verified when it closes.
+const BOOKS = ["step_verified", "step_defined", "steps_added"];
 const byPart = (agent) => (agent ? `${byWords(agent)} · ` : "");
 
 function timeline(events, steps, authored) {
@@ -184,28 +176,21 @@ function timeline(events, steps, authored) {
   const authors = new Map(authored.map(({ event, ts, by }) => [`${event} ${ts}`, by]));
   const names = new Map(steps.map((step) => [step.path, step.title]));
   return el(
-    "ol",
-    { class: "lines", id: "timeline" },
-    [...events].reverse().map((event) => {
-      const said = describe({ ...event, subject: event.task_id }, new Map()).said;
-      return el(
-        "li",
-        {},
-        el(
-          "span",
-          { class: "what" },
-          said,
-          event.path
-            ? el("span", { class: "quiet" }, ` ${shorten(names.get(event.path) ?? event.path, 60)}`)
-            : null,
-        ),
-        el(
-          "span",
-          { class: "when" },
-          byPart(authors.get(`${event.type} ${event.ts}`)),
-          ago(event.ts_ms),
-        ),
-      );
-    }),
+    "ol#timeline.lines",
+    events
+      .filter(({ type }) => !BOOKS.includes(type))
+      .reverse()
+      .map((event) => {
+        const said = happened(event);
+        return el(
+          "li",
+          el(
+            "span.what",
+            said,
+            event.path ? el("span.quiet", ` ${shorten(names.get(event.path) ?? event.path, 60)}`) : null,
+          ),
+          el("span.when", byPart(authors.get(`${event.type} ${event.ts}`)), ago(event.ts_ms)),
+        );
+      }),
   );
 }

@@ -1,0 +1,1 @@
+"""Training of `clew-memory-model`: one small network that embeds texts and judges pairs of texts."""

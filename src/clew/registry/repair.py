@@ -1,0 +1,252 @@
+"""The call that was meant by one that was refused: an id that is nearly right, or a tool under another name."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from clew.canonical import Json
+from clew.errors import ClewError, Suggestion, shorten, suggest
+from clew.index import item_reads
+from clew.kinds.catalogue import all_kinds, by_prefix, kind_named
+from clew.registry.arguments import check_raw, nearest, parse, under_own_names, without_secrets
+from clew.registry.catalogue import catalogue
+from clew.registry.context import Context
+from clew.registry.lookup import find_operation
+from clew.registry.toolsets import AGENT_TOOLS
+
+OTHER_NAMES = {
+    "recall": "search find query lookup ask retrieve grep memory memories know",
+    "remember": "save store memorize note write add keep record log learn decide decision fact rule preference",
+    "open": "get read show view fetch details describe approve accept reject",
+    "retract": "forget delete remove invalidate withdraw revoke discard cancel drop abandon",
+    "block_history": "history versions revisions",
+    "start": "begin create todo new plan task",
+    "close": "done complete finish check tick resolve prove",
+    "resume": "continue status context snapshot load briefing where",
+    "think": "thought reason reflect brainstorm hypothesize",
+    "undo": "revert rollback back",
+    "restore": "recover reinstate unretract undelete",
+    "op_search": "help tools operations commands",
+}
+"""By tool: what agents call it. Names that are tried in vain are added here."""
+_TOOL_OF = {word: tool for tool, words in OTHER_NAMES.items() for word in words.split()}
+_CHANGES = frozenset({"update", "edit", "change", "modify", "amend", "replace", "correct", "supersede"})
+"""Verbs of memories in which a record is written over; here another one replaces it."""
+_KIND_OF = {"decide": "decision", "decision": "decision", "learn": "lesson", "fact": "fact", "rule": "rule"}
+_WORK = frozenset({"task", "tasks", "todo", "steps", "step"})
+_BEGINS = frozenset({"add", "create", "new", "make", "begin"})
+_NAME = re.compile(r"[A-Za-z][\w. -]{0,60}", re.ASCII)
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+MOST_REFS = 2_000
+
+
+def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
+    """The call under the name of the tool that takes these arguments and is mostly meant by such a name."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return None
+    if _CHANGES & set(_words(name)[:1]):
+        return _replacement(arguments)
+    for tool in _tools_meant(name):
+        given = arguments
+        try:
+            operation = find_operation(tool)
+            given, _ = without_secrets(operation, check_raw(arguments))
+            given = {name: value for name, value in given.items() if name != "fmt"}
+            kind = _KIND_OF.get(next(iter(_words(name)), ""))
+            given = {"kind": kind, **given} if tool == "remember" and kind is not None else given
+            meant = parse(operation, given).model_dump(mode="json", by_alias=True, exclude_unset=True)
+        except ClewError as error:
+            if _is_certain(name, tool, bool(given)) and _lacks(error):
+                return _with_more(tool, error, under_own_names(operation, given))
+            continue
+        return suggest(tool, f"{tool} does this.", "high", **meant)
+    return None
+
+
+def _is_certain(name: str, tool: str, has_arguments: bool) -> bool:
+    """Whether the name says which tool is meant: as a whole, or by its verb where something is said with it."""
+    verb = next(iter(_words(name)), "")
+    by_verb = _TOOL_OF.get(verb) if has_arguments and verb not in _BEGINS else None
+    return tool in (_TOOL_OF.get(name.lower()), by_verb)
+
+
+def _replacement(arguments: Any) -> Suggestion | None:
+    """A new record in the place of the one that should have been written over."""
+    given = arguments if isinstance(arguments, dict) else {}
+    meant = under_own_names(find_operation("remember"), given)
+    id = next((meant.pop(name) for name in ("id", "ref", "record_id", "record", "block_id") if name in meant), None)
+    if not isinstance(id, str) or not isinstance(meant.get("text"), str):
+        return None
+    kind = by_prefix().get(id.strip().upper().partition("-")[0])
+    named = {"kind": kind.name} if kind is not None and kind.is_remembered else {}
+    with suppress(ClewError):
+        operation = find_operation("remember")
+        checked = parse(operation, {**named, **without_secrets(operation, check_raw(meant))[0], "replaces": [id]})
+        return suggest("remember", "remember does this.", "high", **checked.model_dump(mode="json", exclude_unset=True))
+    return None
+
+
+def _lacks(error: ClewError) -> list[str]:
+    """The required arguments that a call lacks, if nothing else is wrong with it."""
+    fields = [str(hint.get("field")) for hint in error.hints if hint.get("kind") == "missing_required"]
+    return fields if len(fields) == len(error.hints) else []
+
+
+def _with_more(tool: str, error: ClewError, given: Any) -> Suggestion:
+    """Of a tool that is certainly meant: what it lacks, and a look at what it would act on. No words are invented."""
+    reason = f"{tool} does this; it also needs {', '.join(_lacks(error))}."
+    id = next((given[name] for name in ("id", "block_id", "task", "target") if name in given), None)
+    if isinstance(id, str) and tool != "open":
+        return suggest("open", reason, "high", id=id)
+    return suggest("op_search", reason, "high", query=tool)
+
+
+def is_other_name(name: str) -> bool:
+    """Whether an operation has a name that agents rather use for one of their tools."""
+    return name in _TOOL_OF
+
+
+def _tools_meant(name: str) -> list[str]:
+    from clew.registry.discovery import search
+
+    words = _words(name)
+    work = ["start"] if _BEGINS & set(words) and _WORK & set(words) else []
+    spelled = get_close_matches(name.lower(), [*AGENT_TOOLS, "undo", "restore"], n=1, cutoff=0.7)
+    named = [_TOOL_OF[word] for word in words if word in _TOOL_OF]
+    near = nearest(name, [entry.name for entry in catalogue().operations])
+    found = [entry.name for entry in search(" ".join(words))[:3]] if words else []
+    whole = [_TOOL_OF[name.lower()]] if name.lower() in _TOOL_OF else []
+    # A list of work is asked for by its words; a verb alone says which tool is meant.
+    listed = found if _WORK & set(words) and not named else []
+    # A word of the name says more than a likeness of letters: `memory_search` is like op_search, and means recall.
+    return list(dict.fromkeys([*whole, *work, *listed, *named, *spelled, *([near] if near else []), *found]))
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+class NearId(NamedTuple):
+    id: str
+    title: str
+    is_same: bool
+    """Whether it only was spelled otherwise, such as `D1` or `decision 1` for D-1."""
+
+    @property
+    def named(self) -> str:
+        return f"{self.id} ({shorten(self.title, 60)})"
+
+
+_SPELLED = re.compile(r"([A-Za-z]+?)[\s_.:#-]*([0-9lIoO]{1,7})")
+_BARE = re.compile(r"#?0*(\d{1,6})")
+_DIGITS = str.maketrans("lIoO", "1100")
+
+
+def near_ids(ctx: Context, given: str) -> list[NearId]:
+    """The ids that an unknown one may stand for: spelled alike, else the nearest of the same prefix."""
+    digits = _BARE.fullmatch(given.strip())
+    if digits is not None:
+        known = [f"{prefix}-{digits[1]}" for prefix in _prefixes()] + [f"TASK-{int(digits[1]):03d}"]
+        rows_found = item_reads.items_by_ref(ctx.tx, ctx.workspace, known)
+        return [NearId(row["ref"], row["title"] or "", False) for row in rows_found[:3]]
+    given = _bare_id(given)
+    same = item_reads.items_by_ref(ctx.tx, ctx.workspace, _spellings(given))
+    if same:
+        return [NearId(row["ref"], row["title"] or "", True) for row in same[:1]]
+    head = re.match(r"[A-Za-z]+", given.strip())
+    if head is None:
+        return []
+    refs = item_reads.refs_starting(ctx.tx, ctx.workspace, f"{head[0].upper()}-")[:MOST_REFS]
+    found = get_close_matches(given.strip().upper(), refs, n=2, cutoff=0.5)
+    rows = {row["ref"]: row["title"] or "" for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, found)}
+    return [NearId(id, rows[id], False) for id in found]
+
+
+_ID_IN_WORDS = re.compile(r"(?:(?:the|id|record|block|card)\s+)*([a-z]+)\W+([A-Z]+-\d+)", re.IGNORECASE)
+
+
+def _bare_id(given: str) -> str:
+    """`decision D-1`, `the record D-1` and `[D-1].` are D-1."""
+    plain = given.strip().strip(".,;:()[]{}<>`'\"")
+    match = _ID_IN_WORDS.fullmatch(plain)
+    named = match is not None and (
+        match[1].lower() in ("id", "record", "block", "card") or kind_named(match[1].lower())
+    )
+    return match[2].upper() if match is not None and named else plain
+
+
+def _prefixes() -> list[str]:
+    return list(dict.fromkeys(kind.prefix for kind in all_kinds() if kind.prefix))
+
+
+def _spellings(given: str) -> list[str]:
+    match = _SPELLED.fullmatch(given)
+    if match is None:
+        return []
+    number = int(match[2].translate(_DIGITS))
+    kind = kind_named(match[1].lower())
+    prefixes = dict.fromkeys([match[1].upper(), *([kind.prefix] if kind is not None and kind.prefix else [])])
+    return [id for prefix in prefixes for id in (f"{prefix}-{number}", f"{prefix}-{number:03d}")]
+
+
+_LETTERED = {"q": "question", "h": "hypothesis", "e": "evidence", "n": "note"}
+"""Kinds that are cards, by the letter that their ids would have if they were blocks."""
+
+
+def _kind_of_id(text: str) -> str | None:
+    """The kind of which `Q-1` or `question-1` would be an id."""
+    match = re.fullmatch(r"([A-Za-z]+)[-_ #]?\d{1,6}", text)
+    if match is None:
+        return None
+    word = match[1].lower()
+    found = kind_named(_LETTERED.get(word, word)) or by_prefix().get(word.upper())
+    return found.name if found is not None and found.is_remembered else None
+
+
+_PATH = re.compile(r"(?=.*[\w)])[\w@.+()-]*(?:/[\w@.+()-]+)+/?|[\w-]+\.[A-Za-z]{1,5}")
+_STEP_PATH = re.compile(r"s:\d+(?:[./]s:\d+)*")
+
+
+def other_ways(given: str) -> list[Suggestion]:
+    """What may be meant by something in the place of an id that is none: a file, a step, or what a record says."""
+    text = given.strip()
+    kind = _kind_of_id(text)
+    if kind is not None:
+        return [suggest("recall", f"Shows each {kind} with its id.", "high", kinds=[kind])]
+    if _STEP_PATH.fullmatch(text.lower()):
+        return [suggest("resume", "Shows the steps there are.", "high")]
+    if _PATH.fullmatch(text):
+        return [suggest("recall", "Shows what concerns this file.", "high", about=[text])]
+    if " " in text and not text.isdigit():
+        return [suggest("recall", "Finds records by their words.", "high", query=text)]
+    return []
+
+
+def with_near_ids(error: ClewError, near: list[NearId], name: str, arguments: Json) -> list[Suggestion]:
+    """Ways on from an unknown id; the error names what is near. Another record is read, never acted upon."""
+    if not near or error.unknown is None:
+        return []
+    same, operation = near[0].is_same, find_operation(name)
+    named = ", ".join(item.named for item in near)
+    error.recovery = f"{named} is meant?" if same else f"The nearest: {named}."
+    with suppress(ClewError):  # as they were understood: `F1,F-2` was a list of two
+        arguments = parse(operation, arguments).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    again = _replaced(arguments, error.unknown.strip().casefold(), near[0].id)
+    if again != arguments and (same or not operation.writes):
+        with suppress(ClewError):
+            checked = parse(operation, again).model_dump(mode="json", by_alias=True, exclude_unset=True)
+            return [suggest(name, f"The same for {near[0].named}.", "high", **checked)]
+    return [suggest("open", f"Shows {item.named}.", "medium", id=item.id) for item in near]
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, str):
+        return new if value.strip().casefold() == old else value
+    if isinstance(value, list):
+        return [_replaced(item, old, new) for item in value]
+    if isinstance(value, dict):
+        return {key: _replaced(item, old, new) for key, item in value.items()}
+    return value

@@ -1,5 +1,5 @@
-"""Every card and anchor operation: its example runs, each argument works, its answer has the promised shape, and no
-argument breaks it."""
+"""Every card and anchor operation: its example runs, its answer has the promised shape, and no argument breaks
+it (tests/contract tries each argument)."""
 
 from __future__ import annotations
 
@@ -68,51 +68,6 @@ SHAPES: dict[str, set[str]] = {
     "macro_anchor_note": {"workspace", "anchor", "scope", "note"},
 }
 
-LIMIT, FLAG = 3, True
-VALUES: dict[str, Any] = {
-    "workspace": "ws",
-    "target": "TASK-001",
-    "step": "focus",
-    "branch": "main",
-    "ref": "main",
-    "agent_id": "ann",
-    "view": "smart",
-    "verbosity": "compact",
-    "supports": ["CARD-1"],
-    "blocks": ["CARD-1"],
-    "message": "because",
-    "meta": {"k": 1},
-    "status": "open",
-    "text": "words",
-    "ids": ["CARD-1"],
-    "candidate_ids": "CARD-1",
-    "types": ["note"],
-    "tags_any": "x",
-    "tags_all": ["x"],
-    "pin": FLAG,
-    "pinned": FLAG,
-    "format": "text",
-    "kind": "component",
-    "title": "Storage",
-    "description": "all of it",
-    "refs": ["a.py"],
-    "aliases": ["a:older"],
-    "parent_id": "a:system",
-    "depends_on": ["a:disk"],
-    "card_type": "decision",
-    "visibility": "canon",
-    "note_title": "N",
-    "note_format": "text",
-    "return_card": "the answer",
-    **{stage: f"a {stage}" for stage in ("frame", "hypothesis", "test", "evidence", "decision")},
-}
-BESIDE: dict[tuple[str, str], dict[str, Any]] = {
-    ("think_pipeline", "status"): {"status": {"frame": "open"}},
-    ("anchors_list", "status"): {"status": "active"},
-    ("anchors_bootstrap", "max_chars"): {"max_chars": 500},
-    ("macro_anchor_note", "status"): {"status": "active"},
-}
-
 
 @pytest.fixture
 def ready(call: Caller) -> Caller:
@@ -138,32 +93,6 @@ def test_the_example_runs_and_answers_in_shape(ready: Caller, name: str) -> None
     assert answer.envelope["intent"] == name
     for alias in (f"branchmind_{name}", f"branchmind/{name}", f"branchmind.{name}"):
         assert catalogue().find(alias) == entry
-
-
-OPTIONAL = [
-    (name, argument)
-    for name in SHAPES
-    for argument in catalogue().find(name).input_schema["properties"]  # type: ignore[union-attr]
-    if argument not in catalogue().find(name).example  # type: ignore[union-attr]
-]
-
-
-@pytest.mark.parametrize("engine", ["sqlite"])
-@pytest.mark.parametrize(("name", "argument"), OPTIONAL)
-def test_each_argument_is_accepted(ready: Caller, engine: str, name: str, argument: str) -> None:
-    entry = catalogue().find(name)
-    assert entry is not None
-    schema = entry.input_schema["properties"][argument]
-    value = VALUES.get(argument, LIMIT * 500 if "chars" in argument or "budget" in argument else LIMIT)
-    if argument.endswith("_doc"):
-        value = {"graph": "graph", "trace": "trace", "notes": "notes"}[argument.split("_")[-2]]
-    if schema.get("type") == "boolean":
-        value = FLAG
-    given_arguments = {**entry.example, argument: value, **BESIDE.get((name, argument), {})}
-    if argument == "step":
-        given_arguments["target"] = "TASK-001"
-    answer = ready.answer(name, **given_arguments)
-    assert answer.ok, answer.envelope["error"]
 
 
 def test_writes_are_told_from_reads() -> None:

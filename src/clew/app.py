@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Clew:
     def __init__(self, settings: Settings, clock: Clock = system_clock, database: Database | None = None) -> None:
-        """`database` is one that somebody else has opened and will close."""
+        """`database` was opened by the caller, who also closes it."""
         self._borrowed = database is not None
         self._passing = _passing_home() if settings.storage == "memory" else None
         if self._passing is not None:

@@ -29,7 +29,7 @@ def canonical_or_none(value: Any) -> str | None:
 def digest(text: str | bytes, size: int = 12) -> str:
     """A short fingerprint in hex, two digits for each byte of `size`.
 
-    Twelve bytes tell ten million texts apart with a chance of collision below 10**-14. Fingerprints are stored, so a
+    With twelve bytes the chance of a collision among ten million texts is below 10**-14. Fingerprints are stored, so a
     `size` must stay what it is where it is used.
     """
     from hashlib import blake2b

@@ -38,18 +38,18 @@ class Toolset(NamedTuple):
 
 
 class Contract:
-    """What the clients of another program expect. As it stands here: what clients of Clew expect."""
+    """What the clients of another program expect. The defaults: what clients of Clew expect."""
 
     toolset: Toolset | None = None
     offers_import: bool = True
-    """Whether a store of BranchMind that lies in the project is offered for import."""
+    """Whether a store of BranchMind in the project is offered for import."""
     shares_files: bool = False
     """Whether the original program may work on the same memory folder."""
     serves_older_http: bool = False
     """Whether its clients speak the older HTTP transport of two addresses."""
 
     def default_settings(self, given: Mapping[str, object], here: Path) -> dict[str, str]:
-        """Settings whose defaults differ from ours, where `given` are the ones that somebody chose."""
+        """Settings whose defaults differ from ours, where `given` are the ones that were chosen explicitly."""
         return {}
 
     def check_settings(self, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
@@ -60,7 +60,7 @@ class Contract:
         return root
 
     def notice(self, settings: Settings) -> str:
-        """What a client has to be told before it calls anything; empty where all is well."""
+        """Problems that a client must know before it calls anything; empty if there are none."""
         return ""
 
     def is_compact(self, settings: Settings) -> bool:

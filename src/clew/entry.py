@@ -46,7 +46,7 @@ def _find_project() -> bool:
 
     try:
         return leave_plugin(os.environ)
-    except OSError:  # the directory is gone; whoever starts the server says so
+    except OSError:  # the directory is gone; the start of the server reports that
         return False
 
 

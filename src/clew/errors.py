@@ -86,7 +86,7 @@ class ClewError(Exception):
 
 
 def suggest(target: str, reason: str, priority: str = "high", /, **params: Any) -> Suggestion:
-    """A call that can be executed as it stands."""
+    """A call that can be executed unchanged."""
     return {
         "action": "call_tool",
         "target": target,

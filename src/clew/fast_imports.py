@@ -38,7 +38,7 @@ def collecting_later() -> Iterator[None]:
 
 @contextmanager
 def left_out(*names: str) -> Iterator[None]:
-    """For imports of what does without these libraries where they are not installed; whoever needs one later has it."""
+    """For imports of what does without these libraries where they are not installed; a later import gets it."""
     absent = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: the import system's own word for it
     try:

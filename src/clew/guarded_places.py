@@ -1,7 +1,7 @@
 """Which projects have memory and guards, noted so that a hook knows it before anything of Clew is loaded.
 
 One small file for each project's place in `<home>/places`: the strictest answer of its guards, then the workspaces that
-belong to the place. What guards really say stands in the store; this only tells a hook how long an answer is worth
+belong to the place. What guards say is in the store; this only tells a hook how long an answer is worth
 waiting for, and that a command must not pass unseen while no server answers. The standard library only.
 """
 

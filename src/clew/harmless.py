@@ -1,8 +1,8 @@
 """Stored text that is put before a model: nothing in it may look like a tag, the end of a fence, or another turn.
 
-What a record says is data, whoever wrote it. A generic type such as `List<String>` and the blanks of our own forms
-(`<fill: ...>`) are left as they are. Whatever reads as markup, in any spelling, loses its bracket, and a word with
-which a turn of a conversation begins gets brackets.
+What a record says is data, regardless of its author. Generic types such as `List<String>` and the
+blanks of our own forms (`<fill: ...>`) are left as they are. Whatever reads as markup, in any spelling, loses its
+bracket, and a word that begins a turn of a conversation gets brackets.
 """
 
 from __future__ import annotations

@@ -77,11 +77,11 @@ _TOLD_BY_FORM = (
     *("anchor", "plan", "task", "job", "job_event", "runner", "session", "event", "conflict", "receipt", "notebook"),
     *("block", "transcript", "entry"),
 )
-"""Kinds that the form of an id alone tells, the most particular first: `entry` fits whatever ends in `@7`."""
+"""Kinds that the form of an id identifies, the most specific first: `entry` matches anything that ends in `@7`."""
 
 
 def kind_by_form(id: str) -> str | None:
-    """What an id stands for by its form; None for cards, steps, thoughts and evidence, which only the store knows."""
+    """The kind of an id by its form; None for cards, steps, thoughts and evidence, which only the store knows."""
     # Anchors are written in any case; every other id has one spelling.
     spelled = {"anchor": id.lower()}
     return next((kind for kind in _TOLD_BY_FORM if PATTERNS[kind].fullmatch(spelled.get(kind, id))), None)

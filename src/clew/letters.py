@@ -43,7 +43,7 @@ _SURPRISING = 5.4
 """Bits for each letter from which it is hardly a word: 3 words of 1,000 that were not counted, and 83 to 96 of 100 rows
 of 6 to 16 letters chosen at random."""
 _FEWEST = 6
-"""Fewer letters do not tell."""
+"""Fewer letters are not conclusive."""
 
 
 def is_no_word(text: str) -> bool:

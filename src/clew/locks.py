@@ -75,7 +75,7 @@ def _lock(handle: int) -> None:
 
 
 def _named(path: str) -> int | None:
-    """Make a file that holds our process id, beside the lock's own. None while somebody else's stands."""
+    """Make a file that holds our process id, beside the lock's own. None while another holder's file exists."""
     holder = f"{path}.holder"
     try:
         handle = os.open(holder, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

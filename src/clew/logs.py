@@ -46,7 +46,7 @@ class JsonLines(logging.Formatter):
 class NoFlood(logging.Filter):
     """Lets the same message through so often in so many seconds, then says that there were more.
 
-    Without it a server that runs out of open files logs thousands of lines a second, and fills the disk besides.
+    Without it a server that runs out of open files logs thousands of lines a second, and fills the disk.
     """
 
     MOST, SECONDS = 20, 10.0

@@ -1,4 +1,4 @@
-"""Where BranchMind keeps its store, so that a server started in its place can say that the old memory lies there.
+"""Where BranchMind keeps its store, so that a server started in its place can point to the old memory.
 
 Asked at every start, before anything of Clew is loaded, and therefore without `pathlib`.
 """
@@ -9,7 +9,7 @@ import os
 
 FILE = "branchmind_rust.db"
 USUAL = os.path.join(".agents", "mcp", ".branchmind")
-"""Its directory below a project, where nobody chose another one."""
+"""Its default directory below a project."""
 
 
 def original_store(home: str, project: str) -> str | None:

@@ -1,7 +1,7 @@
 """What the operating system offers, in one place, with a plain way or a clear refusal where it does not.
 
 Linux has everything. macOS lacks leases, signals on pipes, limits set from outside and `/proc`. Windows lacks process
-groups, limits, Unix sockets, file modes and `fcntl` besides. Modules ask here instead of importing those themselves.
+groups, limits, Unix sockets, file modes and `fcntl`. Modules ask here instead of importing those themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ENDING = tuple(
 
 
 def has_leases() -> bool:
-    """Whether the system tells if somebody has a file open for writing (Linux)."""
+    """Whether the system reports that a file is open for writing (Linux)."""
     return hasattr(fcntl, "F_SETLEASE") and hasattr(fcntl, "F_SETSIG")
 
 
@@ -63,7 +63,7 @@ def need_confinement(what: str) -> None:
 
 
 def kill_group(process: subprocess.Popen[Any]) -> None:
-    """End a process started in a session of its own, with its group where there are groups."""
+    """End a process started in a separate session, with its process group where that exists."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, KILLED)

@@ -21,7 +21,7 @@ from clew.canonical import sha256_hex
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
-"""Larger files are not read: their stamp stands for their content, so that touching one counts as a change."""
+"""Larger files are not read: their stamp represents their content, so that touching one counts as a change."""
 FRESH_NS = 100_000_000
 """Kernels round times to some milliseconds. A file changed less than this ago may change again under the same stamp."""
 

@@ -25,7 +25,7 @@ TOOLSET_WORDS = {
     **{name: name for name in CONTRACTS},
     **{name.replace("-", "_"): name for name in CONTRACTS},
 }
-"""Every name of a toolset, and the toolset it stands for."""
+"""Every name of a toolset, and the toolset it means."""
 
 Reader = Callable[[str, str], Any]
 """`(name of the setting, text)` -> its value; refuses what cannot be one."""

@@ -332,7 +332,7 @@ class Settings:
 
     @property
     def claims_workspace(self) -> bool:
-        """Whether only a file that nobody trusted says that the workspace is this project's."""
+        """Whether only an untrusted file says that the workspace is this project's."""
         return not self.project_trusted and self.origins.get("workspace") == FILE
 
     @property
@@ -348,7 +348,7 @@ class Settings:
 
     @property
     def notice(self) -> str:
-        """What clients of this server have to be told before they call anything."""
+        """Problems that clients of this server must know before they call anything."""
         return self.contract.notice(self)
 
     @property
@@ -364,7 +364,7 @@ class Settings:
 
     @property
     def workspace_chosen(self) -> bool:
-        """Whether somebody named the workspace; otherwise it is the name of the project's directory."""
+        """Whether the workspace was named explicitly; otherwise it is the name of the project's directory."""
         return self.origins.get("workspace", "default") != "default"
 
 
@@ -382,7 +382,7 @@ def load_settings(
     *,
     trusted_only: bool = False,
 ) -> Settings:
-    """`trusted_only` leaves out a project's file that nobody has trusted, whatever it sets and however it is broken."""
+    """`trusted_only` leaves out an untrusted project file, whatever it sets and however it is broken."""
     environ = environment() if environ is None else environ
     here = cwd or directory()
     root = project_root(here)
@@ -396,7 +396,7 @@ def load_settings(
 
 
 def _with_origin(problem: ClewError, origins: Mapping[str, str]) -> ClewError:
-    """With the variable or file that has to be mended; messages begin with the name of the setting."""
+    """With the variable or file that has to be fixed; messages begin with the name of the setting."""
     origin = origins.get(problem.message.partition(":")[0], "default")
     if origin not in ("default", "flag"):
         return ClewError(problem.code, f"{problem.message} (from {origin})", problem.recovery)
@@ -408,7 +408,7 @@ def _settings(raw: Mapping[str, str], origins: dict[str, str], root: Path) -> Se
     contract = contract_of(values["toolset"])
     contract.check_settings(values, origins)
     if values["workspace_lock"] is None:
-        # Before the name is derived: a server that was told its workspace keeps to it, one that guessed does not.
+        # Before the name is derived: a server with an explicit workspace keeps to it, one that guessed does not.
         values["workspace_lock"] = bool(values["workspace"]) and not values["workspace_allowlist"]
     place = contract.named_place(values["memory_dir"], root)
     values["workspace"] = values["workspace"] or _default_workspace(place, values["workspace_allowlist"], origins)
@@ -420,7 +420,7 @@ def _default_workspace(place: Path, allowed: tuple[str, ...], origins: dict[str,
     derived = check_workspace(derived_workspace(place))
     if not allowed or derived in allowed:
         return derived
-    # Somebody chose it: it is shared on purpose, and gets no name of its own for this project.
+    # It was chosen explicitly: it is shared on purpose, and gets no separate name for this project.
     origins["workspace"] = origins.get("workspace_allowlist", "default")
     return allowed[0]
 
@@ -525,7 +525,7 @@ def _project_file(root: Path, home: Path, trusted_only: bool) -> dict[str, tuple
 
 
 def _check_harmless(path: Path, found: Mapping[str, Any]) -> None:
-    """Refused and not left out: whoever wrote it would otherwise look for their data in the wrong store."""
+    """Refused and not ignored: its author would otherwise look for their data in the wrong store."""
     harmful = [item.name for item in SETTINGS if item.name in found and not item.harmless]
     if harmful:
         allowed = ", ".join(item.name for item in SETTINGS if item.harmless)
@@ -556,7 +556,7 @@ def _parsed(path: Path, data: bytes, also: tuple[str, ...] = ()) -> Mapping[str,
 
 
 def _check_names(path: Path, found: Mapping[str, Any], also: tuple[str, ...]) -> Mapping[str, Any]:
-    """A misspelled name would otherwise leave its setting at the default, and nobody would know."""
+    """A misspelled name would otherwise leave its setting at the default unnoticed."""
     names = [*(item.name for item in SETTINGS), *also]
     unknown = next((name for name in sorted(found) if name not in names), None)
     if unknown is None:

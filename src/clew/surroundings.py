@@ -1,6 +1,6 @@
-"""Where a caller stands: its environment variables and its working directory.
+"""A caller's environment variables and working directory.
 
-A resident server answers many clients, each started in a directory and an environment of its own. What depends on them
+A resident server answers many clients, each started in its own directory and environment. What depends on them
 asks here and never `os.environ` or the process's directory. Outside the resident server these are the process's own.
 """
 
@@ -46,7 +46,7 @@ def typed() -> Iterator[None]:
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """Everything inside answers somebody on another machine, whose shell knows nothing of ours."""
+    """Everything inside answers a caller on another machine, whose shell knows nothing of ours."""
     token = _elsewhere.set(True)
     try:
         yield
@@ -76,7 +76,7 @@ def home_directory() -> Path:
 
 
 def expanded(path: str) -> Path:
-    """`path` with a leading `~` replaced; `~name` stands for another user's home, as everywhere."""
+    """`path` with a leading `~` replaced; `~name` is another user's home, as usual."""
     if path == "~" or path.startswith(("~/", f"~{os.sep}")):
         return home_directory() / path[2:]
     return Path(path).expanduser()
@@ -101,7 +101,7 @@ def clew_command(words: str) -> str:
 
 
 def own_program() -> str:
-    """How a shell starts this very installation, wherever it stands."""
+    """The shell command that starts this very installation."""
     beside = Path(sys.executable).parent / ("clew.exe" if os.name == "nt" else "clew")
     return shlex.quote(str(beside)) if beside.is_file() else f"{shlex.quote(sys.executable)} -m clew"
 

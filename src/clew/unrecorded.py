@@ -1,6 +1,6 @@
-"""Runs of `clew prove` that cannot be recorded where they happen: a client's sandbox lets nobody write to the store.
+"""Runs of `clew prove` that cannot be recorded where they happen: a client's sandbox forbids writing to the store.
 
-The command says so in a line of its own. The client's hook runs outside of the sandbox, reads that line and keeps the
+The command says so in a separate line. The client's hook runs outside of the sandbox, reads that line and keeps the
 run as if the command had been run without `clew prove`.
 """
 

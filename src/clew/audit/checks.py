@@ -26,7 +26,7 @@ SAME_WORDS = 0.8
 """Share of common words from which two statements say the same."""
 NEIGHBOURS = 3
 COMMON = 50
-"""A word in more statements than this finds nobody's neighbours."""
+"""A word in more statements than this is not used to find neighbours."""
 QUIET_MS = 30 * 86_400_000
 MOST_TASKS = 1_000
 TEXT = 160

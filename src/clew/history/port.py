@@ -29,7 +29,7 @@ class ProjectPlaces:
 
     @classmethod
     def of(cls, project: Path) -> ProjectPlaces:
-        """Those of whoever calls."""
+        """Those of the caller."""
         return cls(project.resolve(), expanded("~"))
 
     def is_inside(self, directory: object) -> bool:
@@ -94,7 +94,7 @@ Step = SessionMessage | ToolCall | ToolResult | UnreadableStep
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A step with the place where it stands, and from which reading can begin again."""
+    """A step with its position, and the position from which reading can resume."""
 
     place: int
     end: int

@@ -27,7 +27,7 @@ SAME_ERROR, NAMED_FILE, SESSION_OF_FILE = 6.0, 2.0, 0.5
 KIND_WEIGHT = {"prompt": 1.15, "summary": 1.1, "answer": 1.0, "edit": 0.9, "command": 0.85}
 """What was asked says best what a session was about; an output repeats words without meaning."""
 OF_OTHERS = 0.15
-"""How much the other turns of a session count besides its best one."""
+"""How much the other turns of a session count relative to its best one."""
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 LOOKED_AHEAD = 30
 

@@ -95,7 +95,7 @@ def edits_of(ctx: Context, path: str, limit: int) -> list[int]:
         "SELECT DISTINCT number FROM history_edit WHERE workspace = ? AND (file = ? OR file >= ? AND file < ?)"
         " ORDER BY number DESC LIMIT ?"
     )
-    # Everything that begins with `folder/` lies before `folder0`, the next character.
+    # Everything that begins with `folder/` sorts before `folder0`, the next character.
     rows = ctx.tx.all(sql, ctx.workspace, path, below, below[:-1] + "0", limit)
     return [row["number"] for row in rows]
 

@@ -98,7 +98,7 @@ class TurnReader:
     read_to: int
     problems: list[str] = field(default_factory=list)
     _open: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)
-    """Calls whose result has not come yet, each with the place where it stands."""
+    """Calls whose result has not come yet, each with its position."""
 
     def turns(self, readings: Iterable[Reading]) -> Iterator[ReadTurn]:
         for reading in readings:

@@ -1,4 +1,4 @@
-"""Sessions of agents as the hooks of their clients tell of them: the task each works on, what it has been told already,
+"""Agent sessions as reported by the hooks of their clients: the task each works on, what it has been shown already,
 and what it did (commands with their exit codes, and edits).
 """
 
@@ -32,9 +32,9 @@ FAMILIES = {
 }
 """What the names begin with under which a client's MCP connections introduce themselves."""
 RECENT_MS = 24 * 3_600_000
-"""A focus that nobody touched for a day is not what a session works on now."""
+"""A focus that was not used for a day is not what a session works on now."""
 TWICE_MS = 10_000
-"""Hooks that are installed twice tell the same within seconds; what comes later has happened again."""
+"""Hooks that are installed twice report the same event within seconds; a later report is a new event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ def was_shown(ctx: Context, session: str, told: str) -> bool:
 
 
 def first_time(ctx: Context, session: str, told: str, again_after_ms: int | None = None) -> bool:
-    """Whether a session is told something for the first time, which is noted; or again after so many milliseconds.
+    """Whether a session is shown something for the first time (which is recorded), or again after so many milliseconds.
 
-    Of two hooks that ask at once the second waits for the first one's transaction, so one of them is told no.
+    Of two concurrent hooks the second waits for the first one's transaction, so only one of them gets true.
     """
     sql = "SELECT ts_ms FROM agent_told WHERE workspace = ? AND session = ? AND told = ?"
     before = ctx.tx.value(sql, ctx.workspace, session, told)

@@ -50,7 +50,7 @@ from clew.store.workspaces import find_workspace
 
 WEEK_MS = 7 * 86_400_000
 STARTED = "start"
-"""What a session was told when it knows where the work stands."""
+"""Recorded once a session has been given the status of the work."""
 
 
 @operation(
@@ -65,7 +65,8 @@ def hook_event(ctx: Context, args: HookEvent) -> dict[str, Any]:
     if not ctx.settings.hooks:
         return SILENCE.to_json()
     if ctx.connection.place is not None:
-        with ctx.reading() as bound:  # at each event: nothing else tells the other machine that a guard was approved
+        # At each event: the other machine has no other way to learn that a guard was approved.
+        with ctx.reading() as bound:
             note_guards(bound)
     # Guards hold for everybody who edits; the rest is said to the agent that a person talks to, where Clew is in use.
     if args.event != "pre-tool" and (args.subagent or not _is_known(ctx, args.event)):
@@ -86,14 +87,14 @@ def _is_known(ctx: Context, event: str) -> bool:
 
 
 def session_start(ctx: Context, args: HookEvent) -> Reply:
-    """Where the work stands; after a compaction also what was done before it."""
+    """The status of the work; after a compaction also what was done before it."""
     with ctx.reading() as bound:
         session = session_of(bound, args.session, args.client)
         task = task_in_focus(bound, session)
         extra = _remembered(bound, args, session)
     told = status_text(ctx, FAMILIES[args.client], task.id if task else None)
     text = "\n".join(part for part in (extra, told) if part)
-    # Asked before the first write: what is noted as told is not told again, and this answer would come too late.
+    # Checked before the first write: records marked as shown are not shown again, and this answer would come too late.
     if not in_time(ctx, args):
         return SILENCE
     with ctx.writing() as bound:
@@ -108,7 +109,7 @@ def session_start(ctx: Context, args: HookEvent) -> Reply:
 
 
 def _note_records(ctx: Context, session: str, said: str) -> None:
-    """What the session has read need not be told again at a prompt."""
+    """Records that the session has read need not be shown again at a prompt."""
     for id in sorted(records_in(said)):
         first_time(ctx, session, f"record:{id}")
 
@@ -153,7 +154,7 @@ def prompt(ctx: Context, args: HookEvent) -> Reply:
 
 
 def _pack(ctx: Context, session: str, parts: list[str], found: list[dict[str, Any]]) -> str:
-    """What is said at a prompt. Only those records are noted as told that found room in it."""
+    """The text for a prompt. Only records that fit into it are marked as shown."""
     fresh = [hit for hit in found if not was_shown(ctx, session, f"record:{hit['_id']}")]
     named = records_in("\n".join(parts))
     fresh = [hit for hit in fresh if hit["_id"] not in named]

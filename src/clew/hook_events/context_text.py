@@ -33,7 +33,7 @@ STRONG = 0.9
 SHARED_WORDS, MANY_SHARED = 2, 3
 SOURCES = ("block", "card")
 FRAME = 300
-"""Characters of a message besides the text that it carries."""
+"""Characters of a message in addition to the text that it carries."""
 
 
 def start_tokens(ctx: Context) -> int:
@@ -47,7 +47,7 @@ def fenced(workspace: str, now_ms: int, about: str, text: str, tokens: int) -> s
 
 
 def fenced_texts(workspace: str, now_ms: int, about: str, texts: Sequence[str], tokens: int) -> tuple[str, int]:
-    """The first of these texts that fit, fenced as data, and how many they are: only those have been told.
+    """The first of these texts that fit, fenced as data, and their number: only those have been shown.
 
     The first one is cut rather than left out.
     """
@@ -77,7 +77,7 @@ def cut(text: str, most_bytes: int) -> str:
 
 
 def status_text(ctx: Context, client_words: tuple[str, ...], task: str | None) -> str:
-    """Where the work stands, as `resume` tells it to this client; empty when there is nothing to tell."""
+    """The status of the work as `resume` shows it to this client; empty when there is none."""
     with ctx.reading() as bound:
         family = latest_family(bound, client_words)
     reader = Connection(toolset="agent", client=family, durable=False)

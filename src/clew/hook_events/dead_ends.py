@@ -190,7 +190,7 @@ def commit_subject(action: AgentAction) -> str | None:
 
 
 def follow_commit(ctx: Context, commit: AgentAction) -> None:
-    """A commit that says it mends something names what ended the errors that this session has just settled."""
+    """A commit message that announces a fix describes what resolved the errors of this session."""
     subject = commit_subject(commit)
     if subject is None or not _FIXES.match(subject):
         return
@@ -242,7 +242,7 @@ def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met 
     """Which of the past failures with the same line this one is, given newest first.
 
     The same line may have several causes. The same place decides. Without it a telling line must always have been
-    ended in one way, and be one that has no place, or that the same command mended wherever it came up.
+    ended in one way, and be one that has no place, or that the same command fixed wherever it came up.
     """
     here = _at_the_place(failure, command, known)
     alike = here or (_anywhere(failure, known) if failure.is_distinctive else [])

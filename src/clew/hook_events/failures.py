@@ -58,7 +58,7 @@ class Failure:
     place: str | None
     """The innermost file or test that it names."""
     names: tuple[str, ...]
-    """Names that stand in the output, by which an edit is recognised as belonging to it."""
+    """Names found in the output; an edit of one of them is attributed to this failure."""
 
     @property
     def is_distinctive(self) -> bool:
@@ -94,10 +94,10 @@ def normal(line: str) -> str:
 def _place(text: str) -> str | None:
     for pattern in _PLACES:
         found = [match["place"] for match in pattern.finditer(text)]
-        # A library is where it was noticed, hardly ever where it is mended.
+        # A library is where a failure surfaces, hardly ever where it is fixed.
         own = [place for place in found if "site-packages" not in place and "/lib/python" not in place]
         if own:
-            # Two parts of the path: enough to tell files apart, and the same in every checkout.
+            # Two parts of the path: enough to distinguish files, and the same in every checkout.
             return "/".join(own[-1].replace("\\", "/").split("/")[-2:])
     return None
 

@@ -89,7 +89,7 @@ _STRICTNESS = ("", "inform", "ask", "deny")
 
 
 def _objected(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
-    # Objections come sorted, the strictest first; softer ones beside a refusal would only be noise.
+    # Objections are sorted, the strictest first; weaker ones next to a refusal would only be noise.
     strictest = found[0].response
     named = shorten(args.command or ", ".join(args.paths), 200)
     with ctx.writing() as bound:
@@ -109,7 +109,7 @@ def _objected(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
 
 
 def _informed(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
-    """Remarks that the session has not heard; those without room are not noted as told and come at the next deed."""
+    """Remarks that are new to the session; what does not fit is not marked as shown and comes with the next action."""
     fresh = [it for it in found if not was_shown(ctx, args.session, f"guard:{it.id}")]
     if not fresh:
         return SILENCE
@@ -189,7 +189,7 @@ def _once(ctx: Context, args: HookEvent) -> bool:
 
 
 def _log_asked(ctx: Context, args: HookEvent) -> None:
-    """The tool has run although a guard asked first: the person whom the client asked has said yes."""
+    """The tool ran although a guard asked first: the person whom the client asked has agreed."""
     key = f"asked:{_call_key(args)}:"
     rows = ctx.tx.all(
         "SELECT told FROM agent_told WHERE workspace = ? AND session = ? AND told >= ? AND told < ?",
@@ -235,7 +235,7 @@ def _ran(ctx: Context, args: HookEvent, exit_code: int) -> Reply:
         if action.passed:
             dead_ends.settle(bound, action)
             dead_ends.follow_commit(bound, action)
-    # In a transaction of its own: it looks at the files of the project, and nobody else may have to wait for that.
+    # In a separate transaction: it reads the project's files, and no other writer should wait for that.
     keep_receipt(ctx, session, HookRun(action.subject, exit_code, output, args.duration_ms, args.at_ms))
     return _met_before(ctx, args, command, output) if action.failed and args.speaks else SILENCE
 
@@ -281,7 +281,7 @@ class HookRun:
     output: str
     duration_ms: int | None
     at_ms: int | None = None
-    """When it ended, where the hook tells of it later."""
+    """When it ended, if the hook reports it later."""
 
 
 def is_check(command: str) -> bool:
@@ -357,7 +357,7 @@ UNRECORDED = "moments.receipt"  # sent between machines of different versions
 def files_of_run(root: Path, since_ms: int, at_ms: int | None) -> dict[str, Any] | None:
     """The files that a run covers, as they are. `at_ms`: when it ended, where it is reported later."""
     paths = scope_of_run(root, (), since_ms).covered(None)
-    # A run that is told later proves what the files held then, which nobody can tell of a file that changed since.
+    # A run that is reported later proves the content at that time, which is unknown for a file that changed since.
     if at_ms is not None and changed_since(root, paths, at_ms):
         return None
     snapshot = take_snapshot(root, paths)

@@ -119,7 +119,7 @@ def _read(source: ImportSource, roots: Roots, limit: int) -> SourceReport:
 
 
 def _propose(ctx: Context, reports: Sequence[SourceReport]) -> None:
-    """Each batch in a transaction of its own: what was proposed before an interruption stays, and is known then."""
+    """Each batch in a separate transaction: what was proposed before an interruption stays, and is recognized later."""
     waiting = [(report, candidate) for report in reports for candidate in report.candidates]
     for start in range(0, len(waiting), BATCH):
         ctx.progress(start, len(waiting), f"proposing {waiting[start][0].title}")

@@ -76,7 +76,7 @@ def objects_of(roots: Roots, path: Path) -> Iterator[tuple[int, JsonObject] | Ma
         try:
             found = orjson.loads(line)
         except orjson.JSONDecodeError:
-            if number < len(lines):  # whoever writes the last line may not be done yet
+            if number < len(lines):  # the last line may still be being written
                 yield Malformed(shown, number, "is not JSON")
             continue
         if isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""Sentences that decide, forbid or explain something, told from those that only describe."""
+"""Distinguishes sentences that decide, forbid or explain something from those that only describe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PREFERS = re.compile(r"\bI (?:prefer|always|never|don't want|like)\b", re.IGNOR
 _QUOTED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _ASKS = re.compile(r"\?\s*$|^(?:why|what|how|when|where|does|do|did|is|are|can|could|should)\b", re.IGNORECASE)
 LONGEST_PROMPT = 4_000
-"""A longer prompt is a pasted document, not what somebody typed."""
+"""A longer prompt is a pasted document, not typed text."""
 
 
 def lasting_requests(prompt: str) -> Iterator[tuple[CandidateKind, str]]:
@@ -48,7 +48,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def is_directive(sentence: str) -> bool:
-    """Whether it tells somebody to do or to avoid something."""
+    """Whether it says to do or to avoid something."""
     return bool(_DIRECTIVE.search(sentence))
 
 

@@ -127,7 +127,7 @@ LESSON = durable_kind(
     synonyms=("learning", "learned", "gotcha", "pitfall", "insight", "warning", "tip"),
     section="known",
     binds=1.0,
-    # A lesson tells what happened, and two events do not contradict.
+    # A lesson reports what happened, and two events do not contradict.
     compared=False,
 )
 

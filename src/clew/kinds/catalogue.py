@@ -1,7 +1,7 @@
 """Looking kinds up: by name or synonym, by the prefix of a block, by what the search index holds of a record.
 
 Kinds are declared in `builtin`. A plugin adds more: each Python file in the folder `kinds` of the data directory is
-imported when this module is, and declares its kinds with `add`. They belong to the data: whoever serves it knows them.
+imported when this module is, and declares its kinds with `add`. They belong to the data: every server of it knows them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ CLOSED_CARD = (CLOSED, DONE, RESOLVED, MERGED)
 
 
 def is_active_card(kind: str, status: str | None) -> bool:
-    """Whether a card still counts for reasoning: it holds, and nobody closed it."""
+    """Whether a card still counts for reasoning: it holds and is not closed."""
     closed = (status or OPEN).lower() in CLOSED_CARD
     return not closed and not state_of_item(CARD, kind, status).is_over
 

@@ -42,7 +42,7 @@ class Kind:
     """Other words for it in `remember` and `recall`."""
     plural: str = ""
     form: str = ""
-    """The pattern of its ids, where their form tells the kind; ids of blocks follow from the prefix."""
+    """The pattern of its ids, if their form identifies the kind; ids of blocks follow from the prefix."""
     states: Mapping[str, State] = field(default_factory=dict)
     """The statuses that its store writes; any other word means what `statuses.MEANING` says."""
     as_card: Mapping[str, State] = field(default_factory=dict)
@@ -50,14 +50,14 @@ class Kind:
     section: str = ""
     """Under which heading `resume` shows it; empty: not at all."""
     label: str | None = None
-    """What stands before its text under that heading; by default its name."""
+    """The label before its text under that heading; by default its name."""
     binds: float = 0.0
-    """How much it binds somebody who is about to do something: search prefers what binds."""
+    """How binding it is for the next action: search prefers what binds."""
     compared: bool = False
     """Whether records of this kind can contradict each other."""
     owner: Owner = Owner.AGENTS
 
-    # Blocks only: how they stand in a Markdown file.
+    # Blocks only: their form in a Markdown file.
     prefix: str = ""
     file: str = ""
     heading: str = ""

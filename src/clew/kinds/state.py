@@ -53,7 +53,7 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The one answer to whether a record holds, and what a reader has to know beside it."""
+    """The one answer to whether a record holds, and what a reader has to know with it."""
 
     state: State
     replaced_by: str | None = None
@@ -63,7 +63,7 @@ class Verdict:
     """Records in force that contradict it."""
     suspect: Suspicion | None = None
     review_due: str | None = None
-    """The date by which somebody should have looked at it again, once that has passed."""
+    """The date by which it should have been reviewed, once that has passed."""
     stale_proof: bool = False
 
     @property

@@ -78,7 +78,7 @@ MEANING: Mapping[str, State] = {
 
 
 def meaning(status: str | None) -> State | None:
-    """What a status means whatever the kind; None for a word that nobody declared."""
+    """What a status means whatever the kind; None for an undeclared word."""
     return MEANING.get((status or "").strip().lower())
 
 

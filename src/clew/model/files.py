@@ -19,7 +19,7 @@ SAMPLES, SAMPLE_BYTES = 64, 256
 
 @cache
 def file_id(place: Path) -> str:
-    """Which weights a file holds: a digest of samples, so that nobody has to read 22 MB. It needs no numpy."""
+    """Which weights a file holds: a digest of samples, so that the whole file need not be read. It needs no numpy."""
     data = _mapped(place)
     step = max(1, len(data) // SAMPLES)
     sampled = b"".join(data[at : at + SAMPLE_BYTES] for at in range(0, len(data), step))

@@ -1,6 +1,6 @@
 """Cuts a text into the pieces of words that the model knows, the way its ancestor BERT was taught to read.
 
-Case and accents go; each punctuation mark stands alone; of a word the longest known beginning is a piece, then the
+Case and accents go; each punctuation mark is a piece; of a word the longest known beginning is a piece, then the
 longest known beginning of the rest. Pieces within a word begin with `##`.
 """
 

@@ -55,7 +55,7 @@ class RemoteDispatcher(Dispatcher):
         return Answer(False, envelope, line, lines=[line])
 
     def _report(self, arguments: dict[str, Any], connection: Connection) -> Answer:
-        """A hook event: told as the server can read it, and completed with what only this machine knows."""
+        """A hook event in the server's terms, completed with what only this machine knows."""
         from clew.hook_events import remote_project
 
         told, place = remote_project.located(

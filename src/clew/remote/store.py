@@ -1,4 +1,4 @@
-"""What stands where a database would: the server that has it, and a clear refusal of what needs the database itself."""
+"""Takes the place of a database: the server that has it, and a clear refusal of what needs the database itself."""
 
 from __future__ import annotations
 

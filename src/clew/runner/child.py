@@ -151,7 +151,7 @@ def run_supervised(
 
 
 class Family:
-    """The supervisors of this process. It tells them apart from orphans that a job left behind.
+    """The supervisors of this process, to distinguish them from orphans that a job left behind.
 
     A job may kill its supervisor. Its processes then become children of this process that are neither supervisors nor
     children from before the job.

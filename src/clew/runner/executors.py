@@ -114,7 +114,7 @@ class ProcessExecutor:
         return ()
 
     def answer_text(self, files: Files, ended: Ended) -> str:
-        # A program that was not told of the file prints its answer instead.
+        # A program that does not know the file prints its answer instead.
         if files.answer.exists() and files.answer.stat().st_size:
             with files.answer.open(encoding="utf-8", errors="replace") as stream:
                 return stream.read(MAX_ANSWER)

@@ -104,7 +104,7 @@ class Delegation:
 
     def _work(self) -> SliceAnswer:
         settings = self.configuration
-        # The program is told only the time of the slice; the grace lets it write its answer.
+        # The program is given only the time of the slice; the grace period lets it write its answer.
         seconds = min(settings.slice_s + settings.slice_grace_s, self._left())
         prompt = ""
         if self.executor.gated:
@@ -235,7 +235,7 @@ class Slot:
             if claim is None:
                 self._guarded(self._idle)
                 self._news.wait(seen, self._configuration.poll_s)
-        # A lease of one second instead of an operation of its own: the runner counts as offline almost at once.
+        # A lease of one second instead of a separate operation: the runner counts as offline almost at once.
         self._guarded(lambda: self._board.beat(lease_ms=GOODBYE_MS))
 
     def _claim(self) -> Claim | None:

@@ -1,6 +1,6 @@
 """Stands between the runner and a job's process: limits it, and leaves nothing of it behind.
 
-Started as a script of its own (standard library only), because it must outlive the runner by a moment: when the runner
+Started as a separate script (standard library only), because it must outlive the runner by a moment: when the runner
 dies, however it dies, its end of the control pipe closes, and the supervisor kills whatever the job started. On Linux
 it adopts orphans of the job, so that a process which left its group and session is found all the same.
 
@@ -44,7 +44,7 @@ def main() -> None:
     adopt_orphans()
     child = _start(sys.argv[4:], memory, (control, status, wake, woken), status)
     outcome = _watch(child, control, wake, memory)
-    # Killed before the outcome is told: when the runner learns of the end, nothing of the job is left.
+    # Killed before the outcome is reported: when the runner learns of the end, nothing of the job is left.
     _kill_all(child)
     _tell(status, **outcome)
 
@@ -87,7 +87,7 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
         if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake, 4096)
-        # Before the control pipe: a job that has ended by itself keeps its exit code, even if it is told to end now.
+        # Before the control pipe: a job that has ended by itself keeps its exit code, even if it is asked to end now.
         ended = _reap(child)
         if ended is not None:
             return _outcome(ended)

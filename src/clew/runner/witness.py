@@ -41,7 +41,7 @@ READ = 1 << 16
 
 
 class OpenedFiles:
-    """The files of a project that are opened while the block runs; `paths` is None if the system cannot tell."""
+    """The files of a project that are opened while the block runs; `paths` is None if the system cannot report them."""
 
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self._root, self._files = root, frozenset(files)
@@ -81,7 +81,7 @@ class OpenedFiles:
         if self._fd < 0:
             return False
         for folder in folders:
-            # If a compiled file is up to date, Python opens only that, so it stands for the source.
+            # If a compiled file is up to date, Python opens only that, so it represents the source.
             for below in (folder, f"{folder}/{_CACHE}"):
                 number = system.inotify_add_watch(self._fd, os.fsencode(self._root / below), IN_OPEN)
                 if number >= 0:

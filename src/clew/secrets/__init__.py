@@ -48,7 +48,7 @@ def shell_safe(line: str) -> str:
 
 
 def redact(value: Any, serialized: str) -> Any:
-    """`value` with secrets replaced. Most answers hold none, which one look at their JSON tells."""
+    """`value` with secrets replaced. Most answers hold none, which one search of their JSON shows."""
     return _hidden(value, serialized, len(serialized) <= _LONG)[0]
 
 
@@ -82,7 +82,7 @@ def _clues_in(text: str) -> list[Clue] | None:
 
 
 class _Walk:
-    """Hides secrets in every text of a JSON value: values, keys, and what stands under the name of a secret."""
+    """Hides secrets in every text of a JSON value: values, keys, and values whose key names a secret."""
 
     def __init__(self, hide: Hide) -> None:
         self._hide = hide
@@ -120,7 +120,7 @@ class _Walk:
         return known
 
     def _named(self, value: Any) -> Any:
-        """What stands under the name of a secret: a text is hidden, a count such as `used_tokens: 12` stays."""
+        """A value whose key names a secret: a text is hidden, a count such as `used_tokens: 12` stays."""
         if isinstance(value, str) and value and value != HIDDEN:
             self.found += 1
             return HIDDEN

@@ -1,4 +1,4 @@
-"""Whether what stands where a secret would stand is one, or a placeholder, an expression of code or a word."""
+"""Whether a value in the position of a secret is one, or a placeholder, an expression of code or a word."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _DESCRIBES = re.compile(
     r"|store|manager|provider|helper|class|function|method|param\w*|args?|options?)(?:_\w*)?",
     re.IGNORECASE,
 )
-"""The rest of a name that tells something about a secret: `token_type`, `password_file`."""
+"""The rest of a name that describes a secret: `token_type`, `password_file`."""
 _SENTENCE_WORDS = 5
 _SHORTEST = 4
 """Characters of a value from which it is hidden whatever it is."""
@@ -104,7 +104,7 @@ def _is_likely(match: re.Match[str], value: str) -> bool:
 
 
 def _is_assigned(match: re.Match[str], value: str) -> bool:
-    """Whether a plain value is assigned as programs do it, `token=abcd`: nobody writes a sentence so."""
+    """Whether a plain value is assigned as programs do it, `token=abcd`: sentences are not written that way."""
     if len(value) < _SHORTEST or "_" in value or "token" in value:
         return False
     return _ASSIGNED.fullmatch(match.string, match.start("name"), match.end("name")) is not None

@@ -2,7 +2,7 @@
 
 The folder `<home>/resident` belongs to its user alone (0700). It holds the lock of the server that runs, its log, and
 `address.json`, which says how to reach it: by a Unix socket, or, where there are none, by a port of the loopback
-device. Both sides make sure whom they talk to: a socket tells the user behind it, and over a port each side proves that
+device. Both sides check their peer: a socket has the user id of its peer, and over a port each side proves that
 it can read the secret in the address. Only the standard library is imported, and little of it.
 """
 
@@ -63,7 +63,7 @@ def _by_socket(address: dict[str, Any], timeout: float) -> socket.socket:
 
 
 def _by_port(address: dict[str, Any], timeout: float) -> socket.socket:
-    """A port may be anybody's once its server is gone, so the server proves itself before it is told anything."""
+    """Another process may take a port once its server is gone, so the server proves itself before anything is sent."""
     channel = socket.create_connection(("127.0.0.1", address["port"]), timeout)
     try:
         channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -107,7 +107,7 @@ def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def receive(channel: socket.socket, before: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """One line as an object, read to its end and no further: what follows belongs to somebody else.
+    """One line as an object, read to its end and no further: what follows belongs to another reader.
 
     `before` is called before each piece, by those who have a limit for the whole.
     """

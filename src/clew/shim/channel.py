@@ -34,7 +34,7 @@ _CHUNK = 1 << 16
 
 
 class Alone(Exception):
-    """The client wants, or has to have, a server of its own."""
+    """The client wants, or needs, a private server."""
 
 
 class ResidentChannel:
@@ -59,7 +59,7 @@ class ResidentChannel:
         return True
 
     def abort(self) -> None:
-        """Wake whoever reads or writes here, with the end of the channel."""
+        """End the channel, which wakes its readers and writers."""
         try:
             self._channel.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -172,7 +172,7 @@ def _shake_hands(home: str, said: Mapping[str, Any]) -> ResidentChannel:
 
 
 def _configured_home(flags: Mapping[str, Any]) -> str:
-    """As all the settings say it; reading them is nothing beside the start of a server."""
+    """According to all settings; reading them is cheap compared with starting a server."""
     from clew.errors import ClewError
     from clew.settings import load_settings
 

@@ -22,7 +22,7 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
 class Framing:
-    """How the client separates messages; known after its first bytes, and read by whoever answers."""
+    """How the client separates messages; known after its first bytes, and used for the answers."""
 
     by_length = False
 
@@ -44,7 +44,7 @@ def messages(source: int, framing: Framing) -> Iterator[bytes]:
 
 
 def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Bodies of the lengths that their headers give. After a header without one nothing can be told apart."""
+    """Bodies of the lengths that their headers give. After a header without one the stream cannot be parsed."""
     held, wanted = bytearray(), -1
     for chunk in chunks:
         held += chunk

@@ -1,4 +1,4 @@
-"""What `clew serve` says on standard error when it starts beside a store of BranchMind."""
+"""What `clew serve` prints to standard error if the project has a store of BranchMind."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from clew.shim.place import data_directory
 
 
 def remark(words: list[str]) -> str | None:
-    """Where that store lies, as long as there is none of ours beside it; afterwards the answers say it."""
+    """The location of that store, as long as the project has none of ours; afterwards the answers mention it."""
     try:
         here = os.getcwd()
-    except OSError:  # the directory is gone; whoever starts the server says so
+    except OSError:  # the directory is gone; the start of the server reports that
         return None
     plain = parse_plainly(words)
     named = plain.flags.get("home") if plain is not None else None

@@ -1,7 +1,7 @@
 """One call through the resident server: for hooks and other processes that have no time to import Clew.
 
     from clew.shim.one_call import ask
-    answer = ask("recall", {"query": "retries"}, deadline=0.25)   # None: nobody answered in time, step aside
+    answer = ask("recall", {"query": "retries"}, deadline=0.25)   # None: no answer in time, do it yourself
     text = answer["text"] if answer and answer["ok"] else ""      # also: answer["envelope"], the whole answer
 
 Every operation of the registry can be called, also those that no tool list shows. The call runs in the directory and
@@ -76,7 +76,7 @@ def ask(
 
 
 class Unanswered(Exception):
-    """A server took the call and did not answer it: nobody here knows whether it was done."""
+    """A server accepted the call and did not answer it: whether it was done is unknown."""
 
 
 _TO_ANSWER, _SILENCE = 5.0, 15.0
@@ -141,7 +141,7 @@ def _is_alive(home: str) -> bool:
 
 
 def handshake(kind: str, flags: Mapping[str, Any], directory: str) -> dict[str, Any]:
-    """Who we are and where we stand. Over a private channel to a process of the same user."""
+    """Who we are and where we run. Over a private channel to a process of the same user."""
     return {
         "clew": PROTOCOL,
         "kind": kind,

@@ -2,7 +2,7 @@
 
 What the client says goes to the server and back, line by line. The pipe remembers just enough to go on with another
 server should this one be killed: the handshake, the subscriptions, and the requests that wait for an answer. Reads are
-then asked again. For a write nobody can know whether it was done, and the client is told so.
+then asked again. Whether a write was done is unknown then, and the client is told so.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PendingRequest:
 
 
 class ServerBriefing:
-    """What a new server must be told before the conversation can go on."""
+    """What a new server must be given before the conversation can go on."""
 
     def __init__(self, kept: dict[str, Any]) -> None:
         self.kept = kept
@@ -105,7 +105,7 @@ class Pipe:
         self._flags = flags
         self._words = words
         self._framing = Framing()
-        # Two threads: one reads the client, one the server. Both change what a new server would have to be told.
+        # Two threads: one reads the client, one the server. Both change what a new server must be given.
         self._changed = threading.Condition(threading.RLock())  # guards everything below
         self._server_state = ServerBriefing(kept)
         self._sent = 0
@@ -252,7 +252,7 @@ class Pipe:
             self._say(line)
 
     def _swallow(self, line: bytes) -> None:
-        """An answer that the client has had. What it watches may have changed while nobody did."""
+        """An answer that the client has had. What it watches may have changed while no server ran."""
         for uri, subscription in self._server_state.watched.items():
             if subscription == line:
                 self._say(_dumped({"method": "notifications/resources/updated", "params": {"uri": uri}}))
@@ -268,7 +268,7 @@ class Pipe:
             while data:
                 data = data[os.write(1, data) :]
         except OSError:
-            os._exit(0)  # nobody reads any more
+            os._exit(0)  # the reader is gone
 
     def _recover(self) -> bool:
         """After the end of a channel: whether there was something to go on with at once."""
@@ -288,7 +288,7 @@ class Pipe:
         self._reopen(opening=any(asked.message["method"] == "initialize" for asked in again))
         for asked in again:
             asked.attempts += 1
-            # Counted anew for each server: a server says how many messages it has seen, and means those that it got.
+            # Counted per server: a server reports how many messages it has received itself.
             asked.place = self._sent + 1
             self._send(asked.line)
         if self._finished and self._channel is not None:
@@ -308,7 +308,7 @@ class Pipe:
         return has_id or params.get("name") in self._reads
 
     def _reopen(self, opening: bool = False) -> None:
-        """A new channel that stands where the old one stood; `opening`: the client still waits for the handshake."""
+        """A new channel in place of the old one; `opening`: the client still waits for the handshake."""
         channel = self._open()
         self._sent = 0
         self._held = b""

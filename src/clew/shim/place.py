@@ -15,7 +15,7 @@ ADDRESS = "address.json"
 OUTDATED = "outdated"
 """Why a server declines that is about to end: the next one will take the client."""
 KEPT = "CLEW_KEPT"
-"""The variable that tells a server of our own who its connection was with the resident one."""
+"""The variable that gives a private server the identity of its connection to the resident one."""
 
 
 class Unreachable(Exception):
@@ -42,7 +42,7 @@ def package_stamp() -> str:
 
 
 def folder_of(home: str, make: bool = False) -> str:
-    """The private folder. Raises Unreachable when somebody else could have written into it."""
+    """The private folder. Raises Unreachable if another user could have written into it."""
     folder = os.path.join(home, FOLDER)
     try:
         if make:

@@ -37,7 +37,7 @@ def leave_plugin(environ: Mapping[str, str]) -> bool:
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[str]:
     yield from _ancestors()
-    # Variables may come from a client that started this one, so they count only where the system tells nothing.
+    # Variables may come from a client that started this one, so they count only if the system reports nothing.
     yield from (environ.get(name, "") for name in (*PROJECTS, "PWD"))
 
 
@@ -52,7 +52,7 @@ def is_inside(place: str, root: str) -> bool:
 
 
 def _ancestors() -> Iterator[str]:
-    """Where our ancestors run, the nearest first; nothing where the system does not tell."""
+    """Working directories of our ancestors, the nearest first; none if the system does not report them."""
     process = os.getppid()
     for _ in range(_GENERATIONS):
         place = _directory_of(process)
@@ -71,7 +71,7 @@ def _directory_of(process: int) -> str | None:
 
 
 def _listed(process: int) -> str | None:
-    """macOS tells it through `lsof`, which every system has."""
+    """macOS reports it through `lsof`, which every system has."""
     import subprocess
 
     command = ["/usr/sbin/lsof", "-a", "-p", str(process), "-d", "cwd", "-Fn"]
@@ -91,7 +91,7 @@ def _parent_of(process: int) -> int:
 
 
 def told_by(message: Mapping[str, Any]) -> str | None:
-    """The project that a call names in its metadata, as Codex does; None where we stand in one of those named."""
+    """The project that a call names in its metadata, as Codex does; None if we run inside one of those named."""
     turn = _inner(_inner(_inner(message, "params"), "_meta"), _TURN)
     named = [place for place in _inner(turn, "workspaces") if isinstance(place, str) and os.path.isdir(place)]
     here = os.getcwd()

@@ -24,7 +24,7 @@ _PAUSE = 0.1
 _TO_ARRIVE, _LOOK = 20.0, 0.02
 """Seconds for which a server that is on its way is waited for, and between two looks."""
 _OWN = ("CLEW_", "BRANCHMIND_", "THOUGHTBOX_", "MIND_MEM_")
-"""Settings of one client. The server must not have those of whoever happened to start it."""
+"""Settings of one client. The server must not inherit those of the client that happened to start it."""
 
 
 _DETACHED = 0x00000008 | 0x00000200
@@ -37,7 +37,7 @@ def resident_lock(home: str) -> FileLock:
 
 
 def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
-    """Make sure that a server runs, and wait while somebody else starts it. `reached` says whether one answers."""
+    """Make sure that a server runs, and wait while another process starts it. `reached` says whether one answers."""
     # Not the lock that the server itself holds: this one is only about who starts it.
     lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
     end = time.monotonic() + patience
@@ -66,7 +66,7 @@ def _reached_meanwhile(home: str, reached: Callable[[], bool], end: float) -> bo
 
 
 def start_behind(home: str) -> bool:
-    """Start a server without waiting for it; False when somebody else is at it already."""
+    """Start a server without waiting for it; False if another process is already doing so."""
     try:
         lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
         if not _taken(lock):
@@ -138,7 +138,7 @@ def _spawn(home: str) -> Popen[bytes]:
         process = subprocess.Popen(
             # -P: a package that happens to be called clew in the directory of a project is not ours.
             [sys.executable, "-P", "-m", "clew.faces.resident", home],
-            # Not the directory of the project: a server that stands in it would keep it from being unmounted or
+            # Not the directory of the project: a server running in it would keep it from being unmounted or
             # deleted.
             cwd=home,
             env=kept,

@@ -19,7 +19,7 @@ from clew.sync.change import ERASE, REMOVE, WRITE, SyncChange, by_record, heads_
 from clew.sync.names import TravellingNames, travels
 
 ORIGIN = "sync"
-"""Where versions of blocks come from that were worked out from the logs; they are nobody's change."""
+"""The origin of versions of blocks that were derived from the logs; they are no one's change."""
 PORTION = 500
 MOST_ERASURES = 1_000
 

@@ -101,7 +101,7 @@ def _nothing_known(origin: str | None) -> ClewError:
 @operation("import_bundle", writes=True, mode="own", example={"path": "memory.clew"})
 def import_bundle(ctx: Context, args: ImportBundle) -> Json:
     """Take in a bundle of another store, after verifying it; doing so again changes nothing."""
-    # Records say of themselves that they hold, and who wrote them: by some of its own an agent would decide.
+    # Records state their own status and author: an agent could decide by importing records it made up.
     check_person(ctx, "taking in a bundle", f"import bundle {shlex.quote(args.path)}")
     source = exchange_file(ctx, args.path)
     with reported(source):
@@ -150,7 +150,7 @@ def _opened(ctx: Context, name: str) -> Iterator[SyncRemote]:
 
 
 def _check_remote(ctx: Context, name: str) -> None:
-    """A person chooses with whom memory is exchanged; from then on anybody may do it, such as a timer."""
+    """A person chooses the remotes; from then on any caller may exchange memory with them, such as a timer."""
     key = f"sync remote {ctx.workspace} {name}"
     if not ctx.connection.person:
         with ctx.reading() as bound:
@@ -233,7 +233,7 @@ def _written(remote: SyncRemote, origin: str, before: str, changes: list[SyncCha
 
 
 def _blank_erased(ctx: Context, remote: SyncRemote, origin: str) -> None:
-    """Write anew, without their texts, the bundles that still hold what was erased here."""
+    """Rewrite the bundles that still hold erased records, without their texts."""
     blank = {change.seq for change in changes_in(ctx, origin, 0) if change.content and change.text is None}
     if not blank:
         return

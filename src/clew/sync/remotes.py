@@ -1,4 +1,4 @@
-"""Where bundles are exchanged: a folder, a folder of another machine, or a git remote with a ref of its own.
+"""Where bundles are exchanged: a folder, a folder of another machine, or a separate ref of a git remote.
 
 A remote is read and written as a folder `ORIGIN/FIRST-LAST-DIGEST.clew`. Files are never changed: one that is there is
 there as its name says. So nothing is lost when several stores write at once.
@@ -100,7 +100,7 @@ class GitRemote:
             return []
         parents = ("-p", old) if old else ()
         commit = self._git("commit-tree", tree, *parents, "-m", "Changes of Clew")
-        # A lease on what was read: whoever was faster is read first.
+        # A lease on what was read: a faster writer's change is read first.
         pushed = self._run("push", "--quiet", f"--force-with-lease={REF}:{old}", self.url, f"{commit}:{REF}")
         if pushed.returncode and old == self._git("ls-remote", self.url, REF).partition("\t")[0]:
             raise _git_error(pushed)
@@ -170,7 +170,7 @@ class SshRemote:
         here = self._here()
         if new := sorted(here - self._there):
             self._send(new)
-        if gone := sorted(self._there - here):  # written anew without what was erased
+        if gone := sorted(self._there - here):  # rewritten without what was erased
             self._run(f"{self._enter()} && xargs rm -f --", "\n".join(gone).encode())
         return []
 
@@ -192,7 +192,7 @@ class SshRemote:
                     _place(self.folder / entry.name, content.read())
 
     def _send(self, names: list[str]) -> None:
-        """Unpacked beside and moved into place, so that nobody there reads half of a file."""
+        """Unpacked into a draft folder and moved into place, so that no reader sees half a file."""
         packed = BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             for name in names:
@@ -308,7 +308,7 @@ def read_bundle(path: Path) -> Bundle | BundleError:
 
 
 def write_bundle(folder: Path, origin: str, before: str, changes: Sequence[Change]) -> Path:
-    """A file under the name of its content; written beside it first, so that nobody reads half of it."""
+    """A file named by its content; written to a draft first, so that no reader sees half of it."""
     data = pack(origin, before, list(changes))
     name = f"{changes[0]['seq']:08d}-{changes[-1]['seq']:08d}-{sha256(data)[:16]}{SUFFIX}"
     target = folder / origin / name

@@ -21,7 +21,7 @@ from clew.sync.remotes import bundle_files, only_at_the_shell, read_bundle, writ
 MOST_TEXT = 400_000
 """Characters after which a bundle is cut: each travels in the body of one call."""
 OVERHEAD = 400
-"""About what a change takes besides its text."""
+"""Roughly the size of a change without its text."""
 
 
 def portions(origin: str, before: str, changes: Iterable[Change]) -> Iterator[bytes]:

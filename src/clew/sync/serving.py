@@ -37,7 +37,7 @@ MOST_ANSWERED = 2_000_000
 """Characters of bundles in one answer; the caller asks again for the rest."""
 MOST_SENT = 4_000_000
 MOST_WAITING = 100
-"""Bundles of a workspace that wait for a person; more would fill the disk of a server that nobody looks after."""
+"""Bundles of a workspace that wait for a person; more would fill the disk of an unattended server."""
 WAITING = "waiting"
 
 

@@ -68,7 +68,7 @@ class ShellAsker:
                 found = call_resident(name, arguments, self._flags, **caller)
                 return ShellReply(found["ok"], found["envelope"], found["text"], found["lines"])
             except Unreachable:
-                self._alone = True  # nobody took the call, and nobody will take the next one
+                self._alone = True  # no server accepted the call, and none will accept the next one
             except Unanswered as problem:
                 raise ClewError(
                     "UNAVAILABLE",

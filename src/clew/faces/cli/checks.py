@@ -249,7 +249,7 @@ def _postgres(store: dict[str, Any], replica: str | None) -> Iterator[Finding]:
 
 
 def _connections(store: dict[str, Any]) -> Finding:
-    """What lies between this process and PostgreSQL, and what it costs."""
+    """Poolers between this process and PostgreSQL, and what they cost."""
     most = f"at most {store['connections']} from a process"
     if store["pooler"]:
         detail = f"through a connection pooler, {most}: nothing is prepared, and news of others is looked for"
@@ -388,7 +388,7 @@ def _unbindable(host: str, port: int) -> int | None:
 
 
 def listener_on(port: int) -> str | None:
-    """`command (pid N)` of the process that listens on a port; None where /proc or our rights do not tell."""
+    """`command (pid N)` of the process that listens on a port; None if /proc or our rights do not show it."""
     inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     for link in Path("/proc").glob("[0-9]*/fd/*") if inodes else ():
         try:

@@ -1,4 +1,4 @@
-"""How clients are told about this installation: the plan that `clew connect` writes, and lines to copy by hand."""
+"""How clients are configured for this installation: the plan that `clew connect` writes, and lines to copy by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ A client started from the desktop does not have the environment of this shell.
 
 
 def plan_for(settings: Settings, http: bool = False, hooks: bool = True, allow: bool = False) -> ClientPlan:
-    """What this installation would write. Hooks need the program `clew-hook`, which is installed beside `clew`."""
+    """What this installation would write. Hooks need the program `clew-hook`, which is installed with `clew`."""
     target, program = target_for(settings, http), own_hook() if hooks else None
     return ClientPlan(Places(), target, hook_start(program, target.env) if program else None, allow)
 

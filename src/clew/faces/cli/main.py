@@ -24,7 +24,7 @@ class Exit(IntEnum):
 
     OK = 0
     REFUSED = 1
-    """The operation answered with an error, or doctor found something to mend."""
+    """The operation answered with an error, or doctor found a problem."""
     USAGE = 2
     """The command line or a setting could not be understood; nothing was called."""
     STORE = 3

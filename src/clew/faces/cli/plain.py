@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
 
 
 class Declarations:
-    """In place of the module `typer` where only what it is told about a parameter matters."""
+    """A substitute for the module `typer` if only the declarations of parameters matter."""
 
     Context = object
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clew.settings import Settings
 
 
-# The order of --help: everyday commands first. A command that is not named here stands under the last heading.
+# The order of --help: everyday commands first. A command that is not named here is listed under the last heading.
 _PANELS = {
     "Every day": (
         "resume",
@@ -201,7 +201,7 @@ Workspace = Annotated[
 
 
 def _without_types_of_switches() -> None:
-    """Stop Typer from writing <bool> beside a switch, which reads as if the switch took a value."""
+    """Stop Typer from writing <bool> next to a switch, which reads as if the switch took a value."""
     shown = TyperOption.display_type_rich
     TyperOption.display_type_rich = lambda self, ctx: None if self.is_flag else shown(self, ctx)  # type: ignore[method-assign]
 
@@ -278,7 +278,7 @@ def _usual(argv: list[str]) -> list[str]:
     place = next((number for number, word in enumerate(argv) if _is_command(argv, number)), len(argv))
     if argv[place : place + 1] and argv[place] in _OWN_WORDS:
         return argv
-    # What stands behind `--` belongs to another program.
+    # Arguments after `--` belong to another program.
     end = argv.index("--", place) if "--" in argv[place:] else len(argv)
     shared, rest, words = argv[:place], argv[place:end], argv[end:]
     for name in _SHARED:

@@ -48,7 +48,7 @@ def command_of(client: str, prompt: str) -> list[str]:
 
 
 def start(client: str, lines: Sequence[str]) -> int:
-    """Start the client here, at a terminal; elsewhere print the command for somebody who is at one."""
+    """Start the client here if this is a terminal; otherwise print the command for one."""
     command = command_of(client, prompt_of(lines))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         say(shlex.join(command))

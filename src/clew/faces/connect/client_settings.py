@@ -1,7 +1,7 @@
 """What a client's own settings say about ours: hooks that it does not run, and Clew as one of its plugins.
 
 Read for `clew doctor` and `clew connect`, never changed: whether hooks run and which plugins there are is the user's
-decision. A file that cannot be read says nothing here; whoever writes into it names it.
+decision. A file that cannot be read is ignored here; the code that writes into it reports it.
 """
 
 from __future__ import annotations

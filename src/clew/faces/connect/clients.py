@@ -180,7 +180,7 @@ def _copilot(plan: ClientPlan) -> list[Piece]:
 
 
 def _gemini(plan: ClientPlan) -> list[Piece]:
-    """Hooks work from an extension only, so one is laid beside the entry; it brings commands and the skill too."""
+    """Hooks work from an extension only, so one is added to the entry; it includes commands and the skill."""
     settings, extension = plan.places.gemini() / "settings.json", plan.places.gemini() / "extensions" / DISTRIBUTION
     manifest = {"name": DISTRIBUTION, "version": __version__, "description": DESCRIPTION}
     pieces: list[Piece] = [

@@ -12,7 +12,7 @@ from clew.faces.connect import json_text, toml_text, yaml_text
 from clew.faces.connect.jsonc import Path, Unreadable
 
 Hollow = tuple[Path, str | None]
-"""A container that was missing (None) or empty (what stood in it) before something was put into it."""
+"""A container that was missing (None) or empty (its text) before something was put into it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Format:
         return self._verified(self._put(text, path, value), _placed(data, path, value))
 
     def drop(self, text: str, path: Path) -> str:
-        """The text without what stands at `path`; TOML's table of tables goes with the last of them."""
+        """The text without the value at `path`; TOML's table of tables goes with the last of them."""
         meant = _removed(self.read(text), path)
         # Two results are right: in TOML a table that has lost its last sub-table is no longer written down.
         return self._verified(self._drop(text, path), meant, _pruned(meant, path[:-1]))
@@ -49,7 +49,7 @@ class Format:
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """What stands at a path of plain values; None when nothing does."""
+    """The value at a path of plain values, or None."""
     for part in path:
         if isinstance(data, dict) and isinstance(part, str):
             data = data.get(part)

@@ -1,4 +1,4 @@
-"""Which files would change and how, and the change itself: at once, with a copy, and only if nobody was faster."""
+"""Which files would change and how; and the change: atomic, with a backup, only if the file is still as it was."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IDLE = ("refused", "unchanged")
 
 @dataclass
 class FileChange:
-    """One file: what it holds, and what it should hold. None stands for no file."""
+    """One file: what it holds, and what it should hold. None means no file."""
 
     file: Path
     before: bytes | None
@@ -56,7 +56,7 @@ class FileChange:
         return "delete" if self.after is None else "change"
 
     def diff(self) -> str:
-        """As `diff -u` shows it; keys of the user that stand beside are hidden."""
+        """As `diff -u` shows it; the user's secrets in the context lines are hidden."""
         old, new = (_decoded(data) for data in (self.before, self.after))
         left, right = (str(self.file) if data is not None else "/dev/null" for data in (self.before, self.after))
         if max(map(len, (*old.splitlines(), *new.splitlines(), ""))) > LONGEST_LINE:
@@ -172,7 +172,7 @@ def _change(file: Path, group: _Group) -> FileChange:
 
 
 def _text(data: bytes | None) -> tuple[str, str]:
-    """The text and the mark before it. Bytes that are no UTF-8 are refused by whoever decodes them."""
+    """The text and the mark before it. Bytes that are not UTF-8 are refused when they are decoded."""
     text = (data or b"").decode("utf-8")
     return (text[1:], _BOM) if text.startswith(_BOM) else (text, "")
 
@@ -245,7 +245,7 @@ def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChan
         try:
             Path(folder).rmdir()
         except OSError:
-            continue  # somebody else keeps something there
+            continue  # it holds files of others
     return done
 
 
@@ -325,7 +325,7 @@ def _replace(file: Path, data: bytes) -> None:
     draft = file.with_name(f".{file.name}.{os.getpid()}.clew")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        # While it is written nobody else may read it: a configuration may hold keys. Its own rights come at the end.
+        # While it is written no other user may read it: a configuration may hold keys. Its own mode is set at the end.
         with os.fdopen(os.open(draft, flags, 0o666 if mode is None else 0o600), "wb") as fresh:
             fresh.write(data)
             fresh.flush()

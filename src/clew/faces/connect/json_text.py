@@ -40,7 +40,7 @@ def put(text: str, path: Path, value: Any) -> str:
 
 
 def drop(text: str, path: Path) -> str:
-    """The text without what stands at `path`; unchanged when nothing does."""
+    """The text without the value at `path`; unchanged if there is none."""
     container = find(text, path[:-1])
     member = container.member(path[-1]) if container else None
     if container is None or member is None:
@@ -64,7 +64,7 @@ def find(text: str, path: Path) -> JsonNode | None:
 
 
 def hollows(text: str, path: Path) -> list[tuple[Path, str | None]]:
-    """The containers above `path` that are missing (None) or empty (what stands in them), the innermost first."""
+    """The containers above `path` that are missing (None) or empty (their text), the innermost first."""
     found: list[tuple[Path, str | None]] = []
     for depth in range(len(path)):
         node = find(text, path[:depth])

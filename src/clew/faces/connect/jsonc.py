@@ -1,4 +1,4 @@
-"""JSON with comments as a tree that knows where in the text everything stands.
+"""JSON with comments as a tree with the position of every node in the text.
 
 Line and block comments and trailing commas are understood unless the client refuses them. What its parser would
 refuse is refused here too, with the line: a file that cannot be understood must not be edited.
@@ -53,7 +53,7 @@ class Member:
     start: int
     node: JsonNode
     comma: int | None = None
-    """Where the comma after it stands, if there is one."""
+    """The position of the comma after it, if there is one."""
 
 
 @dataclass(slots=True)

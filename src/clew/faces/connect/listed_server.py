@@ -142,7 +142,7 @@ def _list_node(text: str) -> Any:
 
 
 def _line_after(text: str, node: Any) -> int:
-    """Where the line after the last word of a node begins; the mark of a block's end lies behind blank lines."""
+    """Where the line after the last word of a node begins; the mark of a block's end comes after blank lines."""
     end = len(text[: node.end_mark.index].rstrip())
     found = text.find("\n", end)
     return len(text) if found < 0 else found + 1

@@ -1,6 +1,6 @@
 """What is written for a client, piece by piece: the server's entry, hooks, a switch, or a file of our own.
 
-A piece knows how to put itself into the text of a file, how to take itself out, and how it stands there.
+A piece knows how to insert itself into the text of a file, how to remove itself, and its state there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Piece(Protocol):
         """What a person would call it: server, hooks, skill."""
 
     def written(self, text: str) -> str:
-        """The text with this piece, brought up to date where an older one stands."""
+        """The text with this piece, updated if an older one is there."""
 
     def taken(self, text: str) -> str:
         """The text without it, whatever its age."""
@@ -52,7 +52,7 @@ class _Edited:
     file: Path
     format: Format
     skeleton: Entry = field(default_factory=dict)
-    """What a new file must hold besides."""
+    """What a new file must contain in addition."""
 
     def own_hollows(self, text: str) -> list[Hollow]:
         return []
@@ -124,7 +124,7 @@ class ServerPiece(_Edited):
         return [(self.table, None)] if names and set(table) == set(names) else []
 
     def names(self, text: str) -> list[str]:
-        """Under which names Clew stands in the table; its own name first."""
+        """The names of Clew's entries in the table; its own name first."""
         table = value_at(self._read(text), self.table)
         if table is None:
             return []
@@ -143,7 +143,7 @@ class ServerPiece(_Edited):
 
 @dataclass(frozen=True)
 class Hooks(_Edited):
-    """Our entries in the lists of a client's hooks, beside those of others."""
+    """Our entries in the lists of a client's hooks, next to those of others."""
 
     events: dict[str, list[Entry]] = field(default_factory=dict)
     table: Keys = ("hooks",)
@@ -195,7 +195,7 @@ class Hooks(_Edited):
         return [item for item in items if calls_us(item)] if isinstance(items, list) else []
 
     def _arranged(self, text: str, event: str, wanted: list[Entry]) -> str:
-        """Our entries of one event are exactly the wanted ones, standing where older ones stood."""
+        """Our entries of one event are exactly the wanted ones, in the positions of older ones."""
         text = self._without_mixed(text, event)
         path = (*self.table, event)
         items = value_at(self._read(text), path) or []
@@ -212,7 +212,7 @@ class Hooks(_Edited):
         return text
 
     def _without_mixed(self, text: str, event: str) -> str:
-        """Our handler in a group with somebody else's leaves it: a group is ours as a whole or not at all."""
+        """Our handler is moved out of a group with foreign handlers: a group is ours as a whole or not at all."""
         groups = value_at(self._read(text), (*self.table, event))
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
             inner = group.get("hooks") if isinstance(group, dict) else None

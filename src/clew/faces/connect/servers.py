@@ -30,7 +30,7 @@ TRANSPORT = frozenset(
         "transport",
     )
 )
-"""The keys of an entry that say how the server is reached. Whatever else stands there belongs to the user."""
+"""The keys of an entry that say how the server is reached. All other keys belong to the user."""
 
 _TRUSTED: dict[str, Any] = {"trust": True}
 ALLOWING: dict[str, dict[str, Any]] = {
@@ -83,7 +83,7 @@ def this_command(absolute: bool = False) -> tuple[str, ...]:
 
 
 def own_script(name: str) -> Path | None:
-    """A command of this installation: as PATH finds it (a link there outlives an upgrade), else beside Python."""
+    """A command of this installation: as PATH finds it (a link there outlives an upgrade), else next to Python."""
     beside = Path(sys.executable).parent / (f"{name}.exe" if os.name == "nt" else name)
     if not beside.is_file():
         return None
@@ -92,7 +92,7 @@ def own_script(name: str) -> Path | None:
 
 
 def is_cached(path: Path) -> bool:
-    """Whether it stands in the cache of `uvx`, which nobody promises to keep."""
+    """Whether it is in the cache of `uvx`, which may be cleared at any time."""
     return any(part.startswith(("archive-v", "environments-v")) for part in path.absolute().parts)
 
 
@@ -117,7 +117,7 @@ def _is_our_word(word: str) -> bool:
 
 def merged(old: Entry, new: Entry) -> Entry:
     """An older entry of ours brought up to date: the way to the server is new, what the user added stays."""
-    # An older way to reach the server goes altogether; half of it beside the new one would confuse the client.
+    # An older way to reach the server is removed completely; parts of it would confuse the client.
     kept = {key: value for key, value in old.items() if key in new or key not in TRANSPORT}
     for key, value in new.items():
         if key in PREFERENCES and key in kept:
@@ -142,7 +142,7 @@ def typed_entry(target: Target) -> Entry:
 
 
 def claude_entry(target: Target) -> Entry:
-    """Without `alwaysLoad` the model must search for the tools, and is not told of them while we start."""
+    """Without `alwaysLoad` the model must search for the tools, and does not learn of them while we start."""
     return {**typed_entry(target), "alwaysLoad": True}
 
 

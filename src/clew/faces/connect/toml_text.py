@@ -1,7 +1,7 @@
 """Changes to TOML as text. The standard library reads it before and after; only our own lines are touched.
 
 A style-preserving library would be one more to load, and removing with it is no exact inverse of adding; all that is
-needed here is one table, which may always stand at the end of the file.
+needed here is one table, which may always be at the end of the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read(text: str) -> Any:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """The text with `value` at `path`: in place where it stands, as a table of its own at the end where it does not."""
+    """The text with `value` at `path`: in place if it exists, otherwise as a new table at the end."""
     names = tuple(map(str, path))
     found = list(statements(text))
     own = next((entry for entry in found if entry.path == names and not entry.header), None)
@@ -66,7 +66,7 @@ def drop(text: str, path: Path) -> str:
 
 
 def hollows(text: str, path: Path) -> list[tuple[Path, str | None]]:
-    """Nothing: a table of its own needs no container, and what is appended can be cut again."""
+    """Nothing: a separate table needs no container, and what is appended can be cut off again."""
     return []
 
 
@@ -142,7 +142,7 @@ def _spans(text: str, names: tuple[str, ...]) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """Without these lines; the empty line that stands before a table goes with it."""
+    """Without these lines; the empty line before a table goes with it."""
     before = text[:start]
     if before.strip() and before.endswith(("\n\n", "\n\r\n")):
         before = before[: -2 if before.endswith("\r\n") else -1]

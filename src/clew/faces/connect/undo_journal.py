@@ -1,7 +1,7 @@
-"""What `clew connect` has written, so that each file can be restored byte for byte, and how it stands now.
+"""What `clew connect` has written, so that each file can be restored byte for byte, and its current state.
 
-The journal and the copies stand in Clew's data directory, readable by their owner alone, since a client's file may hold
-keys. A file that nobody has changed since gets its former bytes back; one that was changed loses our pieces only.
+The journal and the copies are in Clew's data directory, readable by their owner alone, since a client's file may hold
+keys. An unchanged file gets its former bytes back; one that was changed loses our pieces only.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Journal:
         return self.records.get(str(file))
 
     def before(self, file: Path, data: bytes) -> tuple[bytes | None] | None:
-        """What stood in the file before it was written, if it still holds what was written: `(None,)` is no file."""
+        """The content of the file before it was written, if it still holds what was written: `(None,)` is no file."""
         record = self.of(file)
         # Somebody has changed the file since. Its former bytes would undo that too, so only our pieces are taken out.
         if record is None or record.after != sha256_hex(data):

@@ -43,7 +43,7 @@ class Places:
         return self.moved("CLAUDE_CONFIG_DIR", self.home / ".claude")
 
     def claude_state(self) -> Path:
-        """Claude Code keeps its servers beside its folder, unless the folder was moved: then inside."""
+        """Claude Code keeps its servers next to its folder, unless the folder was moved: then inside."""
         return self.moved("CLAUDE_CONFIG_DIR", self.home) / ".claude.json"
 
     def codex(self) -> Path:

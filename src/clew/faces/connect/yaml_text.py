@@ -1,7 +1,7 @@
-"""Changes to YAML as text: an entry is inserted as a block of its own, and read back before it counts.
+"""Changes to YAML as text: an entry is inserted as a separate block, and read back before it counts.
 
-PyYAML tells where every node stands; it is imported here only, because one client alone speaks YAML. What its marks do
-not tell (aliases, several documents, `|+` at the end) shows when the result is read again, and is refused.
+PyYAML gives the position of every node; it is imported here only, because only one client uses YAML. What its marks do
+not show (aliases, several documents, `|+` at the end) shows when the result is read again, and is refused.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _column(mapping: Any) -> int:
 
 
 def _end(text: str, node: Any) -> int:
-    """Where the last character of a node stands; a block's own mark is where the next one begins."""
+    """The position of the last character of a node; a block's own mark is where the next one begins."""
     if isinstance(node.value, list) and node.value and not node.flow_style:
         last = node.value[-1]
         return _end(text, last[1] if isinstance(last, tuple) else last)

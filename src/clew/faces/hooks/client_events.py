@@ -34,7 +34,7 @@ UNCHECKED = {
     "reason": "The guards of this project could not be checked: Clew's server did not answer. Try again in a moment;"
     " `clew doctor` says what is wrong.",
 }
-"""The answer where guards would have a say and nobody can tell which: a person decides."""
+"""The answer if guards may apply but cannot be read: a person decides."""
 
 
 class ClientHook:
@@ -94,7 +94,7 @@ CODEX = (
     ClientHook("codex", "SessionStart", "session-start", "startup|resume|clear|compact"),
     ClientHook("codex", "UserPromptSubmit", "prompt", seconds=3),
     ClientHook("codex", "PreToolUse", "pre-tool", "Bash|apply_patch"),
-    # Codex has no event of its own for a command that failed: its exit code stands in the result.
+    # Codex has no separate event for a failed command: the exit code is in the result.
     ClientHook("codex", "PostToolUse", "post-tool", f"^(Bash|apply_patch|{_CLEW})$", 5),
     ClientHook("codex", "PreCompact", "pre-compact", speaks=False),
     ClientHook("codex", "Stop", "stop"),

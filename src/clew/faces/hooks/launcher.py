@@ -5,7 +5,7 @@ to be out of the way: it ends within 300 ms whatever happens, always with 0 (exc
 unfinished work is refused), and prints nothing when nothing fits, nobody answers or anything goes wrong. So it imports
 a few modules of the standard library and those beside it that do the same.
 
-Two answers are waited for, as long as clients wait for a hook, while a server is started: where the work stands, in a
+Two answers are waited for, as long as clients wait for a hook, while a server is started: the status of the work, in a
 project that has memory, and what guards say, in a project that has some. If no answer comes then, the guarded deed is
 put before the user.
 """
@@ -34,7 +34,7 @@ PAUSE = 0.03
 LEAST = 0.1
 """Seconds that are left in any case: on a machine so busy that starting took longer, one answer is worth the wait."""
 START = 0.04
-"""Seconds that the interpreter takes to start, where the system does not tell."""
+"""Seconds that the interpreter takes to start, if the system does not report it."""
 STDIN_LIMIT = 0.15
 """Some clients keep the pipe open: what has arrived by then is all."""
 LARGEST_INPUT = 2_000_000
@@ -216,7 +216,7 @@ def _left(call: HookCall, is_slow: bool) -> int:
 
 
 def _question(call: HookCall) -> tuple[str, str, dict[str, Any]] | None:
-    """Where the agent stands, whose hook it is, and the arguments of `hook_event`."""
+    """The agent's directory, the client, and the arguments of `hook_event`."""
     import json
 
     from clew.faces.hooks.client_events import CLIENTS, EVENTS, entry_for
@@ -249,7 +249,7 @@ def _ask_otherwise(call: HookCall, end: float) -> Answer:
     if question is None or left <= 0:
         return 0, b"", b""
     directory, client, arguments = question
-    # 20 ms before our own end: an answer that comes while we give up counts as told and would never be told again.
+    # 20 ms before our own end: an answer that arrives while we give up counts as shown and would never be shown again.
     asked = {**arguments, "until_ms": int((time.time() + left - 0.02) * 1000)}
     found = ask("hook_event", asked, deadline=left, directory=directory, toolset="full", witness="hook")
     # A refusal says nothing, but must not let a guarded deed pass.
@@ -289,7 +289,7 @@ def _read(until: float) -> bytes:
 
 
 def _read_in_thread(until: float) -> bytes:
-    """Windows cannot wait for a pipe, so somebody else waits."""
+    """Windows cannot wait for a pipe, so a thread waits instead."""
     import threading
 
     parts = bytearray()
@@ -321,7 +321,7 @@ def _is_whole(data: bytearray) -> bool:
 
 
 def _give_up_at(end: float | None) -> None:
-    """End the process when its time is over, wherever it stands. Windows has no such alarm; there limits must do."""
+    """End the process when its time is over, whatever it is doing. Windows has no alarm; there the limits apply."""
     try:
         import _signal as signal  # type: ignore[import-not-found]  # without the enumerations of the public half
     except ImportError:

@@ -1,4 +1,4 @@
-"""From what a client tells its hooks to the arguments of the operation `hook_event`.
+"""From the payload of a client's hook to the arguments of the operation `hook_event`.
 
 Formats drift, so everything is looked for under the names that clients have used, and what is not understood is left
 out. The standard library only, and little of it: every tool call of an agent waits for this.
@@ -104,7 +104,7 @@ def _is_later(payload: Mapping[str, Any]) -> bool:
 
 
 def _is_headless(payload: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
-    """A prompt that a program sent: nobody asked for a memory there."""
+    """A prompt sent by a program: memory is not wanted there."""
     return payload.get("source") in ("sdk", "system", "poll_event") and not environ.get("CLEW_HOOK_HEADLESS")
 
 
@@ -177,7 +177,7 @@ def _ending(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     elif code is None and event == "tool-failed":
         code = 1
     elif code is None and {"stdout", "stderr"} <= set(response):
-        code = 0  # Claude Code tells of a command here only when it succeeded, and gives no code
+        code = 0  # Claude Code reports a command here only if it succeeded, and gives no code
     took = payload.get("duration_ms", payload.get("duration"))
     milliseconds = int(took) if isinstance(took, (int, float)) and 0 <= took < 2**50 else None
     return {"exit_code": code, "output": output, "duration_ms": milliseconds}
@@ -204,7 +204,7 @@ def _gemini_code(output: str) -> int | None:
 
 
 def _transcript_code(payload: Mapping[str, Any]) -> int | None:
-    """Codex tells its hooks the bare output; the exit code stands in its transcript, in the line of the call."""
+    """Codex gives its hooks the bare output; the exit code is in its transcript, in the line of the call."""
     id, path = payload.get("tool_use_id"), payload.get("transcript_path")
     if not isinstance(id, str) or not id or not isinstance(path, str):
         return None

@@ -1,5 +1,5 @@
 """The server's half of a hook: from the client's own JSON to what the hook prints; and what hooks left in the spool,
-taken over event by event as if it were told now, in its own project.
+processed event by event as if reported now, in its own project.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SILENT = b"0 0 0\n"
 
 @dataclass(frozen=True, slots=True)
 class HookQuestion:
-    """What a client's hook asks, and where its agent stands."""
+    """What a client's hook asks, and the directory its agent works in."""
 
     client: str
     event: str

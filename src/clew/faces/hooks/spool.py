@@ -1,4 +1,4 @@
-"""What a hook could not hand over: kept as lines in a file, taken over by whoever serves the data directory next.
+"""Events that a hook could not deliver: lines in a file, processed by the next server of the data directory.
 
 One line is one append, so that hooks of several sessions do not mix. Secrets and what a user marked as private are
 left out before anything is written. The standard library only.
@@ -30,7 +30,7 @@ _VARIABLES = {
     "ca_file": ("CLEW_CA_FILE", "SSL_CERT_FILE"),
 }
 _ELSEWHERE = ("CLEW_DATABASE_URL",)
-"""Where the environment alone names the store, nobody could know later which one was meant."""
+"""If only the environment names the store, it is unknown later which one was meant."""
 LARGEST_FILE = 4_000_000
 LONGEST_LINE = 60_000
 LONGEST_PROOF = 2_000_000
@@ -46,7 +46,7 @@ def append(
     environ: Mapping[str, str] = os.environ,
     name: str = HOOK_EVENT,
 ) -> bool:
-    """Whether the event was kept. A spool that nobody empties stops growing."""
+    """Whether the event was kept. A spool that is never emptied stops growing."""
     folder = os.path.join(home, FOLDER)
     place = os.path.join(folder, FILE)
     if any(environ.get(variable) for variable in _ELSEWHERE):
@@ -109,7 +109,7 @@ def _claims(folder: str) -> list[str]:
 
 
 class Taken:
-    """The events of the spool while this process hands them over; nobody else does meanwhile.
+    """The events of the spool while this process delivers them; it holds a lock meanwhile.
 
     How far a file was handed over is written after each event. Whoever is killed in between leaves the rest to the
     next, and at most one event is handed over twice.

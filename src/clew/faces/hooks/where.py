@@ -1,4 +1,4 @@
-"""In which project an agent works, as its client's hook tells it. Imports nothing that has to be loaded first."""
+"""Which project an agent works in, according to its client's hook. Imports nothing that must be loaded first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROJECTS = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 
 
 def directory_of(payload: Mapping[str, Any], environ: Mapping[str, str], here: str) -> str:
-    """The project: what the client calls so, as long as the agent still stands in it."""
+    """The project as named by the client, as long as the agent still works inside it."""
     place = _cwd_in(payload, here)
     for project in _named(environ):
         if (place + os.sep).startswith(project.rstrip(os.sep) + os.sep):

@@ -142,7 +142,7 @@ class Connections:
         """A connection that is remembered between its calls."""
         connection = self._new_connection(durable=True)
         # Callers are kept apart by it; two clients of one name must not share a focus.
-        connection.handle = handle or uuid4().hex  # stdio has no id of its own
+        connection.handle = handle or uuid4().hex  # stdio has no session id
         if self._origin is not None:
             self._origin.give_back(connection)
             self._origin.note(connection)

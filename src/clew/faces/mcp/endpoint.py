@@ -1,4 +1,4 @@
-"""MCP over Streamable HTTP: `/mcp` for both protocol eras, beside the routes of other faces."""
+"""MCP over Streamable HTTP: `/mcp` for both protocol eras, together with the routes of other faces."""
 
 from __future__ import annotations
 

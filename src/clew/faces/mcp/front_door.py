@@ -17,7 +17,7 @@ METADATA = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True)
 class FrontDoor:
-    """How callers without a token are told what to do, and the addresses where they read it."""
+    """The challenge for callers without a token, and the metadata documents it refers to."""
 
     challenge: Challenge = plain_challenge
     routes: tuple[BaseRoute, ...] = ()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clew.app import Clew
 
 READY_FOR = 1.0
-"""Seconds for which an answer of `/readyz` holds: whoever asks more often does not reach the store."""
+"""Seconds for which an answer of `/readyz` holds: more frequent requests do not reach the store."""
 
 
 class StoreReadiness:

@@ -26,7 +26,7 @@ from clew.registry.envelope import Answer
 
 REQUEST_ID = "x-request-id"
 SESSION_KEPT = "clew.session"
-"""Under which key of a scope stands what the store keeps of a session of MCP over HTTP."""
+"""The key of a scope with what the store keeps of a session of MCP over HTTP."""
 _FIT_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 Request: TypeAlias = ServerRequestContext[Any, Any]
 
@@ -63,7 +63,7 @@ def principal_of(request: Request) -> Principal | None:
 
 
 def session_kept(request: Request) -> tuple[dict[str, Any], Callable[[dict[str, Any]], Awaitable[None]]] | None:
-    """What the store keeps of the request's session, and whom to tell when that changes; None where it keeps none."""
+    """What the store keeps of the request's session, and the callback for its changes; None if it keeps none."""
     scope = getattr(request.request, "scope", None)
     return scope.get(SESSION_KEPT) if scope is not None else None
 

@@ -1,7 +1,7 @@
 """Resources, their templates and prompts: the lists, reading and watching one, filling one in, completing arguments.
 
-A watched resource is read again when the store changed, and who watches is told. Nothing runs while nobody watches.
-While somebody does, one thread follows the store's event feed, so that a change made by another process is noticed too.
+A watched resource is read again when the store changed, and its watchers are notified. Nothing runs without watchers.
+With watchers, one thread follows the store's event feed, so that a change made by another process is noticed too.
 A resource counts as changed when its text differs; no event type is mapped to it.
 """
 
@@ -209,7 +209,7 @@ class Watches:
         self._watches[number] = watch
         try:
             watch.digest = await self._workers.run(partial(self._digest, watch))
-        except BaseException:  # a cancelled request has nobody who would end its watch
+        except BaseException:  # otherwise the watch of a cancelled request would never end
             self._remove(number)
             raise
         self._follow()
@@ -261,7 +261,7 @@ class Watches:
         for watch in list(self._watches.values()):
             digest = self._digest(watch)
             if digest != watch.digest:
-                # Noted before it is told: a client that reads at once must not be told of the same state again.
+                # Recorded before it is sent: a client that reads at once must not be notified of the same state again.
                 watch.digest = digest
                 changed[watch.uri] = None
         if changed and not loop.is_closed():

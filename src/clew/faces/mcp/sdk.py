@@ -1,7 +1,7 @@
 """Loads of the MCP SDK what a server needs: half of a start was spent on the rest.
 
 The packages `mcp` and `mcp.server` import a client, an HTTP client, an authorization server and a second way to write
-servers. They are put in place without running what they say; whoever asks one of them for a name gets it as usual.
+servers. They are registered without being executed; the first access to a name loads the module as usual.
 The types of the protocol build their validators when they are first used, and most never are.
 """
 

@@ -65,7 +65,7 @@ logger = logging.getLogger(__name__)
 
 
 class ExceptionGuard:
-    """Turns an exception nobody expected into a plain internal error; the SDK would send its text."""
+    """Turns an unexpected exception into a plain internal error; the SDK would send its text."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -180,7 +180,7 @@ class ClewServer(Server[Any]):
 
 
 class Parts:
-    """What stands behind the methods, each part given the others it needs."""
+    """The parts behind the methods, each given the others it needs."""
 
     def __init__(self, clew: Clew, entries: Catalogue, origin: Origin | None, is_pipe: bool) -> None:
         dispatcher = clew.dispatcher
@@ -235,7 +235,7 @@ def build_server(
     server.bus = parts.bus
     server.end_streams = parts.listening.close
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
-        server.middleware.clear()  # nobody collects traces, and every call would pay for making them
+        server.middleware.clear()  # traces are not collected, and every call would pay for making them
     server.middleware += [
         ExceptionGuard(parts.connections),
         SealedState(NAME, clew.settings.token),
@@ -281,7 +281,7 @@ def _refusal(problem: str) -> MCPError:
 
 
 def tool_of(entry: OperationEntry) -> dict[str, Any]:
-    """Without an output schema: whoever declares one must answer with structured content, and lines have none."""
+    """Without an output schema: a tool with one must answer with structured content, and lines have none."""
     return {
         "name": entry.name,
         "description": f"{entry.summary}\n{entry.description}".strip(),

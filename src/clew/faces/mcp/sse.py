@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LISTEN, SEND = "/sse", "/messages/"
 MOST_STREAMS = 200
-"""Clients at a time; each keeps a connection and a server of its own, and the next one is answered with 503."""
+"""Clients at a time; each has its own connection and server, and the next one is answered with 503."""
 
 
 def sse_routes(clew: Clew) -> list[BaseRoute]:
@@ -45,7 +45,7 @@ class EventStreams:
         self._open += 1
         try:
             async with self.transport.connect_sse(scope, receive, send) as (arriving, leaving):
-                # One server for each, as on standard input: the end of a run closes what stands behind it.
+                # One server for each, as on standard input: the end of a run closes its resources.
                 server = build_server(self._clew)
                 await server.run(arriving, leaving, server.create_initialization_options())
         finally:

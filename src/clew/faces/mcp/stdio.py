@@ -79,21 +79,21 @@ class Debts:
 
     def _pay(self, id: RequestId) -> None:
         self._ids.discard(id)
-        # The event is set even if nobody waits; `settled` makes a new one before it looks.
+        # The event is set even without a waiter; `settled` creates a new one before it looks.
         if not self._ids:
             self._settled.set()
 
     async def settled(self) -> None:
         self._settled = anyio.Event()
         if self._ids:
-            # The input has ended, so nobody will cancel a call that hangs; after the grace the process ends all the
+            # The input has ended, so no message will cancel a call that hangs; after the grace the process ends all the
             # same.
             with anyio.move_on_after(_GRACE):
                 await self._settled.wait()
 
 
 class Incoming:
-    """The messages of the client, as the SDK reads them. Nobody stands between them and the lines.
+    """The messages of the client, as the SDK reads them. Nothing buffers between them and the lines.
 
     The SDK's own transport reads in a task, and hands each message over through a stream that wakes another one; a
     small call would pay a third of its time for that.
@@ -253,7 +253,7 @@ _SMALL = getattr(select, "PIPE_BUF", 512)
 
 @contextmanager
 def claimed() -> Iterator[tuple[int, int]]:
-    """Private copies of stdin and stdout; whoever else prints or reads meanwhile meets stderr and nothing."""
+    """Private copies of stdin and stdout; other code that prints or reads meanwhile gets stderr and an empty input."""
     sys.stdout.flush()
     pair = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -306,7 +306,7 @@ class Lines:
         try:
             self._loop.call_soon_threadsafe(self._take, line)
         except RuntimeError:
-            pass  # the loop is closed, nobody waits for lines any more
+            pass  # the loop is closed, lines are not awaited any more
 
     def _take(self, line: bytes | None) -> None:
         self._ready.append(line)
@@ -361,7 +361,7 @@ class StdioOutput:
             while data and not self._broken:
                 data = data[os.write(self._sink, data) :]
         except OSError:
-            self._broken = True  # the client has left; its end of input will tell the server
+            self._broken = True  # the client has left; its end of input will reach the server
 
 
 def _writable(sink: int) -> bool:

@@ -1,4 +1,4 @@
-"""`python -m clew.faces.resident HOME`, started by clew.shim.start and by nobody else."""
+"""`python -m clew.faces.resident HOME`, started only by clew.shim.start."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def main() -> None:
     code = Resident(home).run()
     lock.release()
     sys.stderr.flush()
-    # Calls that were left by their clients may still run in threads; nobody waits for them.
+    # Calls that were abandoned by their clients may still run in threads; they are not waited for.
     os._exit(code)
 
 
 def _leave_family() -> None:
-    """Become nobody's child: some clients end everything below them when they exit, and the server is for all."""
+    """Detach from the parent: some clients kill their process tree on exit, and the server is shared."""
     if not hasattr(os, "fork"):
         return
     try:

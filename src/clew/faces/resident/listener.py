@@ -59,7 +59,7 @@ class SocketListener:
         return False
 
     def close(self) -> None:
-        """Let nobody else in. The address goes first, so that nobody knocks at a closed door."""
+        """Accept no more connections. The address is removed first, so that no client tries a closed socket."""
         if self.is_reachable():
             self._address.unlink(missing_ok=True)
         if self._server is not None:
@@ -90,7 +90,7 @@ class SocketListener:
         return listener, {"socket": path}
 
     def _publish(self, address: dict[str, Any]) -> None:
-        # Written beside and moved into place: a client reads the whole address or the one before, never half of it.
+        # Written to a draft and renamed: a client reads the whole address or the previous one, never half of it.
         draft = self._folder / f".{ADDRESS}.{os.getpid()}"
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -132,7 +132,7 @@ class ClientHello(BaseModel):
     event: Text = ""
     hook_client: Text = ""
     payload: str = ""
-    """What a client told its hook, as it came."""
+    """The payload of a client's hook, unchanged."""
     until_ms: int | None = None
 
     def at(self, directory: str) -> ClientHello:
@@ -188,7 +188,7 @@ def admit(handshake: ClientHello, home: str) -> AdmittedClient:
             settings = load_settings(handshake.flags, handshake.environ, directory, trusted_only=is_guarding)
     except (ClewError, OSError) as problem:
         raise Declined(declined=f"its settings: {problem}") from problem
-    # A hook has no process of its own that could answer it.
+    # A hook has no private process that could answer it.
     if settings.alone and handshake.kind != "hook":
         raise Declined(declined="its settings ask for a process of its own")
     # A `clew.toml` of the project, or a file of the user, may move the data directory.

@@ -1,4 +1,4 @@
-"""The life of the resident server: it is the only one, lets clients in, and ends when nobody needs it.
+"""The life cycle of the resident server: there is only one, it accepts clients, and it ends when it is not needed.
 
 It ends when it was idle for the time that its last client's settings name, when its data directory is gone, when a
 client comes from newer code than its own, and on SIGTERM. Clients that are connected then go on with the next one.
@@ -77,7 +77,7 @@ class Stores:
         """The last token for each server, for what hooks left in the spool, where no token is kept."""
 
     def clew(self, settings: Settings) -> Clew:
-        # The model is part of the key, because caches beside a database hold vectors of one model.
+        # The model is part of the key, because per-database caches hold vectors of one model.
         key = (settings.database_url or str(settings.database_file), settings.embedding_model)
         if settings.server:
             key = (settings.server, str(settings.ca_file or ""))
@@ -113,7 +113,7 @@ class Resident:
         self._left_at = time.monotonic()
 
     def run(self) -> int:
-        """Until nobody needs it. Whoever calls this holds the lock of the data directory."""
+        """Serve until no client needs it. The caller holds the lock of the data directory."""
         _tidy_log()
         configure_logs(load_settings({"home": self._home}, {}, Path(self._home)))
         try:
@@ -133,7 +133,7 @@ class Resident:
             # Hooks are in use here, and they do not wait until what answers them has been imported.
             self._warming = asyncio.create_task(self._workers.run(partial(find_operation, "hook_event")))
         await self._until_needless()
-        # First the door, then the talks: a client that comes now finds nobody and starts the next server.
+        # First the listener, then the conversations: a client that comes now finds no server and starts the next one.
         self._listener.close()
         await self._settle()
 
@@ -204,13 +204,13 @@ class Resident:
             if asked is not None:
                 until = client.handshake.until_ms
                 work = partial(reply_to, asked, clew.dispatcher, until)
-                # A caller of its own, and a new one: its client waits for it before each tool call.
+                # A separate, new caller: its client waits for it before each tool call.
                 writer.write(await self._workers.run(work, caller=id(client)))
                 return
             await self._answer(clew, client, reader, writer)
 
     def _refusal(self, handshake: ClientHello, problem: Declined | ClewError) -> bytes:
-        """Where the client must help itself, how; a hook that guards cannot, so it is told what to say."""
+        """How a client that is declined goes on; a guard hook cannot, so it is given its answer."""
         answer = problem.answer if isinstance(problem, Declined) else {"declined": problem.message}
         if answer.get("declined") not in (None, OUTDATED):
             asked = hook_question(handshake)
@@ -236,7 +236,7 @@ class Resident:
         return stamp.rsplit(":", 2)[0] == self._stamp.rsplit(":", 2)[0]
 
     def _give_way(self, stamp: str) -> None:
-        """To newer code in our place; to another installation only if nobody is here, or the two would take turns."""
+        """To newer code at our path; to another installation only without connected clients, or both would alternate."""
         if not self._is_in_our_place(stamp) and len(self._connections) > 1:
             raise Declined(declined="another installation of Clew is in use for this data directory")
         self._ending.set()
@@ -271,7 +271,7 @@ def _announce() -> None:
     """Tell the process that started us, which waits for it. Whatever is printed later goes to the log."""
     with suppress(OSError):
         os.write(1, b"ready\n")
-    # This closes the pipe to whoever started us, who has read its line and goes on.
+    # This closes the pipe to the process that started us, which has read its line and goes on.
     os.dup2(2, 1)
 
 

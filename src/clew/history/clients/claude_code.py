@@ -1,4 +1,4 @@
-"""Claude Code: ~/.claude/projects/<project>/<session>.jsonl, deleted after 30 days unless it is told otherwise."""
+"""Claude Code: ~/.claude/projects/<project>/<session>.jsonl, deleted after 30 days unless configured otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gemini CLI: ~/.gemini/tmp/<project>/chats/*.json, whole files that are written anew after each turn."""
+"""Gemini CLI: ~/.gemini/tmp/<project>/chats/*.json, whole files that are rewritten after each turn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Gemini:
                     yield Transcript(self.name, path, path.stem, size)
 
     def read(self, transcript: Transcript, start: int) -> Iterator[Reading]:
-        """The messages behind a number of messages; the file is one JSON document and has no places of its own."""
+        """The messages behind a number of messages; the file is one JSON document without positions."""
         try:
             document = orjson.loads(transcript.path.read_bytes())
         except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Exports of ChatGPT and Claude, laid into the project: what you told them to do always, and Claude's memory of you.
+"""Exports of ChatGPT and Claude, laid into the project: standing instructions, and Claude's memory of you.
 
 An export is a folder, a zip, or a zip of zips whose name begins with `chatgpt-export` or `claude-export`, or its
 `conversations.json` by itself. Who wrote it is seen by its shape: ChatGPT keeps a tree of messages, Claude a list.

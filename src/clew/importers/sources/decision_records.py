@@ -44,7 +44,7 @@ class DecisionRecords(MarkdownSource):
             return
         status = _status(page)
         if status.startswith(_OVER):
-            return  # what holds instead has a record of its own
+            return  # its successor is a separate record
         kind: CandidateKind = "rejected" if status.startswith("reject") else "decision"
         yield _candidate(page, plain(title[1]), kind)
 

@@ -26,7 +26,7 @@ _UPKEEP = re.compile(
 )
 """Subjects of work that decides nothing about the product."""
 _SEVERAL = re.compile(r";|,.*,|, and ")
-"""A subject that lists several things names no decision that somebody could approve."""
+"""A subject that lists several things names no single decision to approve."""
 _PREFIX = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ")
 
 

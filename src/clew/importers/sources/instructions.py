@@ -1,6 +1,6 @@
 """Instruction files of coding agents: CLAUDE.md, AGENTS.md, GEMINI.md, rules of Cursor, Copilot and Windsurf.
 
-Each list item is a candidate for a rule; in prose, each sentence that tells somebody to do or to avoid something.
+Each list item is a candidate for a rule; in prose, each sentence that says to do or to avoid something.
 """
 
 from __future__ import annotations

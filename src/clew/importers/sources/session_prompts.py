@@ -1,4 +1,4 @@
-"""What the user told coding agents in earlier sessions: the sentences that say how things are always to be done."""
+"""What the user asked of coding agents in earlier sessions: sentences about how things are always to be done."""
 
 from __future__ import annotations
 

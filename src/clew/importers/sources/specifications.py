@@ -48,5 +48,5 @@ def _title(line: MarkdownLine) -> str:
 
 
 def _directives(text: str) -> list[str]:
-    """The sentences that say what must hold; those with a placeholder of the template are nobody's yet."""
+    """The sentences that say what must hold; those with a placeholder of the template are not filled in yet."""
     return [one for one in sentences_of(plain(text)) if is_directive(one) and not _PLACEHOLDER.search(one)]

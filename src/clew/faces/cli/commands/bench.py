@@ -83,7 +83,7 @@ def recall(
     paths = {"locomo": path, **sets}
     given |= {name: str(place.expanduser().absolute()) for name, place in paths.items() if place is not None}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
-        # A store of its own, and no workspace lock: the benchmark makes a workspace for each conversation.
+        # A separate store, and no workspace lock: the benchmark makes a workspace for each conversation.
         settings = settings_of(ctx, home=folder, workspace="bench", workspace_lock=False)
         with opened(settings) as clew, progress_lines() as progress:
             answer = call(clew, "bench_recall", given, progress)

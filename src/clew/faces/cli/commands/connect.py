@@ -1,4 +1,4 @@
-"""`clew connect`: tell the clients of this user about this Clew, or take it out of them again."""
+"""`clew connect`: configure the MCP clients of this user for Clew, or remove it from them."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _client(name: str) -> Client:
 
 
 def _agreed(changes: list[FileChange], yes: bool, as_json: bool) -> bool:
-    """Whether to write: with --yes, or after a person agreed. Without a terminal there is nobody to ask."""
+    """Whether to write: with --yes, or after a person agreed. Without a terminal no one can be asked."""
     waiting = [change for change in changes if change.action not in ("unchanged", "refused")]
     if yes or not waiting:
         return True

@@ -260,7 +260,7 @@ def report_row(report: dict[str, Any]) -> tuple[str, ...]:
 
 
 def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Problems grouped by place: what the import had to mend, and what the check of the files found."""
+    """Problems grouped by place: what the import repaired, and what the check of the files found."""
     by_place: dict[str, list[str]] = {report["place"]: [] for report in result["reports"]}
     rest: list[str] = []
     for problem in result["problems"]:

@@ -1,6 +1,6 @@
 """`clew start, think, remember, recall, retract, close, resume, open`: an agent's everyday tools, from the shell.
 
-What the annotations name is given to them by whoever reads them: Typer, or `clew.faces.cli.plain`, which loads neither
+The names in the annotations are provided by their reader: Typer, or `clew.faces.cli.plain`, which loads neither
 it nor the kinds.
 """
 

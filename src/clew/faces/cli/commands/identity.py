@@ -24,7 +24,7 @@ AS_JSON = typer.Option("--json", help="Answer in JSON.")
 DAY_MS = 86_400_000
 
 FRAGMENT = "sign-in"
-"""The code stands behind the # of the address, which browsers send to no server and in no Referer."""
+"""The code is in the fragment of the address, which browsers send to no server and in no Referer."""
 
 
 def login(
@@ -55,7 +55,7 @@ def login(
 
 
 def sign_in_link(clew: Clew, address: str) -> str:
-    """A link that signs the person at this terminal in; empty where there is nobody to show it to."""
+    """A link that signs in the person at this terminal; empty if this is no terminal."""
     if why_nobody_here() or not sys.stdout.isatty():
         return ""
     try:
@@ -118,7 +118,7 @@ def _grant(clew: Clew, name: str, person: bool, scopes: list[str], workspaces: l
     if not person and {"approve", "admin"} & set(scopes):
         raise ClewError("INVALID_INPUT", "only a person approves and administers", "Add --person, or leave them out.")
     if "approve" in scopes:
-        scopes = [*scopes, "read"]  # nobody decides about what they may not see
+        scopes = [*scopes, "read"]  # deciding needs the right to see
     return Grant(
         name=person_name(name) if person else check_agent(name),
         scopes=tuple(scope for scope in SCOPES if scope in scopes),

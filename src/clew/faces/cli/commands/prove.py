@@ -58,7 +58,7 @@ def prove(
         prover = Prover(asker, asker.settings.project_root, covers or [], as_json)
         if again:
             # Options end at the first argument, because later ones belong to the command. With --again there is no
-            # command, so a --stale that stands behind a task is ours.
+            # command, so a --stale after a task is ours.
             named = [word for word in command or [] if word != "--stale"]
             code = prover.repeat(named[0] if named else task, stale or "--stale" in (command or []))
         elif not command:
@@ -109,7 +109,7 @@ class Prover:
         return seen.exit_code or (0 if all(kept) else int(Exit.REFUSED))
 
     def _is_kept(self, answer: ShellReply | Answer) -> bool:
-        """Whether a receipt was recorded; a store that only reads is told about and no failure."""
+        """Whether a receipt was recorded; a read-only store is reported and is no failure."""
         if _is_read_only(answer):
             self._say_not_recorded()
             return True

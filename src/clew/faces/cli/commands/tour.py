@@ -147,7 +147,7 @@ def demo(
 
 
 def scratch_settings(home: str | None, port: str | None = None) -> Settings:
-    """Settings for a story: a data directory of its own, with a project inside it."""
+    """Settings for a story: a separate data directory, with a project inside it."""
     import tempfile
 
     from clew.faces.cli.story import WORKSPACE

@@ -14,7 +14,7 @@ def skill() -> str:
 
 
 def command(name: str) -> str:
-    """A slash command as Markdown with front matter; `$ARGUMENTS` stands for what follows it."""
+    """A slash command as Markdown with front matter; `$ARGUMENTS` is replaced by what follows it."""
     return _text("commands", f"{name}.md")
 
 

@@ -113,7 +113,7 @@ def fence_workspaces(settings: Settings, on: bool) -> list[str]:
         raise ClewError(
             "UNAVAILABLE",
             "row-level security needs PostgreSQL",
-            "With SQLite, whoever may read the file reads all; give each group a data directory of its own.",
+            "With SQLite, anyone who may read the file reads everything; give each group its own data directory.",
         )
     from clew.store.postgres import PostgresDatabase
 

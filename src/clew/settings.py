@@ -89,7 +89,7 @@ class Settings:
     ca_file: Path | None = setting(
         ("CLEW_CA_FILE", "SSL_CERT_FILE"),
         "",
-        "Certificates (PEM) that the server's certificate is checked against, beside those of this system.",
+        "Certificates (PEM) that the server's certificate is checked against, in addition to those of this system.",
         read_path,
     )
     auto_migrate: bool = setting(

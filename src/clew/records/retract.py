@@ -55,7 +55,7 @@ class Retract(Input):
     }
 
     id: Annotated[Name, Field(min_length=1, description="What no longer holds: any id that open takes.")]
-    why: Annotated[Title, Field(min_length=1, description="The reason; whoever meets the record is told.")]
+    why: Annotated[Title, Field(min_length=1, description="The reason; shown with the record.")]
     replaced_by: Annotated[Name | None, Field(description="Id of what holds instead.")] = None
     also: Annotated[Names, Field(description="Ids to withdraw with it.")] = []
 

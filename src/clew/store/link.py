@@ -167,7 +167,7 @@ def warn_of_network(path: Path) -> None:
     """Say once for each store and process that it lies on a network file system."""
     found = network_file_system(path)
     if found is not None:
-        log.warning("%s lies on a network file system (%s): %s", path, found, ADVICE)
+        log.warning("%s is on a network file system (%s): %s", path, found, ADVICE)
 
 
 ADVICE = "let one machine use it at a time, or set CLEW_HOME to a local disk or CLEW_DATABASE_URL to a PostgreSQL"

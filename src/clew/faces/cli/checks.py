@@ -230,10 +230,10 @@ def _private(settings: Settings) -> Finding:
 def _local(clew: Clew) -> Finding:
     kind = clew.database.describe().get("network_file_system")
     if kind is None:
-        return ok("disk", "the store lies on a disk of this machine")
+        return ok("disk", "the store is on a disk of this machine")
     return note(
         "disk",
-        f"{clew.settings.home} lies on a network file system ({kind}): two machines would damage the store",
+        f"{clew.settings.home} is on a network file system ({kind}): two machines would damage the store",
         "Let one machine use it at a time, or set CLEW_HOME to a local disk or CLEW_DATABASE_URL to a PostgreSQL.",
     )
 
@@ -317,7 +317,7 @@ def _files(wrong: list[str], repaired: list[str]) -> Finding:
     if not wrong:
         return ok("files", "the memory files say what the store says")
     shown = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-    return problem("files", shown, "clew call scan: it mends what it can and names what is left", "STORE_CORRUPT")
+    return problem("files", shown, "clew call scan: it repairs what it can and names what is left", "STORE_CORRUPT")
 
 
 def _index(index: Any) -> Finding:

@@ -55,7 +55,7 @@ def address_of(settings: Settings) -> str:
 def lines_for(client: Client, target: Target) -> list[str]:
     """How to add Clew to one client by hand: the client's own command if it has one, and the text for its file."""
     if not client.reaches(target):
-        return [f"{client.title} cannot be told an address with a token; connect it without --http"]
+        return [f"{client.title} cannot be configured with an address and a token; connect it without --http"]
     lines = [client.by_hand(target)] if client.by_hand else []
     for piece in client.pieces(ClientPlan(Places(), target)):
         if isinstance(piece, ServerPiece):

@@ -237,10 +237,10 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None, ver
 
     Examples:
 
-    - `clew connect` tells every client that is found here; `clew serve` is what they start
+    - `clew connect` configures every MCP client found on this machine; `clew serve` is what they start
     - `clew remember -k decision "Retries need jitter"`, then `clew recall retries`
     - `clew help recall` explains a command, `clew tour` the whole loop in five minutes
-    - `clew doctor` says what works, what does not, and how to mend it
+    - `clew doctor` says what works, what does not, and how to fix it
     """
     ctx.obj = {"home": home, "workspace": workspace}
 

@@ -24,7 +24,7 @@ STARTS: dict[str, tuple[str, ...]] = {
 MOST = 24_000
 """Characters of a prompt; an argument of a command has a limit on some systems."""
 ASKED = (
-    "Take over this work from another agent. Below is where it stands. If the tool `resume` of Clew is there, call it"
+    "Take over this work from another agent. Below is its status. If the tool `resume` of Clew is there, call it"
     " first: it knows more, and newer. Then go on with what is next.\n\n"
 )
 

@@ -112,7 +112,7 @@ def _appended(text: str, entry: Entry) -> str:
     node = _list_node(begun)
     if node is None or not node.value:
         if TABLE in _read(begun):
-            raise Unreadable(f"{TABLE} stands there with nothing in it; remove that line first")
+            raise Unreadable(f"{TABLE} is there and empty; remove that line first")
         return f"{begun}{TABLE}:{newline}{_item(entry, 2, newline)}"
     last = node.value[-1]
     at = _line_after(begun, last)

@@ -304,7 +304,7 @@ class Own:
 
     def written(self, text: str) -> str:
         if text.strip() and not self._is_ours(text):
-            raise Unreadable("a file of somebody else stands there; move it away first")
+            raise Unreadable("a file that Clew did not write is there; move it away first")
         return self.text
 
     def taken(self, text: str) -> str:

@@ -236,7 +236,7 @@ class Resident:
         return stamp.rsplit(":", 2)[0] == self._stamp.rsplit(":", 2)[0]
 
     def _give_way(self, stamp: str) -> None:
-        """To newer code at our path; to another installation only without connected clients, or both would alternate."""
+        """To newer code at our path; to another installation only without clients, or both would alternate."""
         if not self._is_in_our_place(stamp) and len(self._connections) > 1:
             raise Declined(declined="another installation of Clew is in use for this data directory")
         self._ending.set()

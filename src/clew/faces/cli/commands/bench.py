@@ -187,7 +187,7 @@ def _check_target(target: str, elsewhere: bool) -> None:
     if parts.hostname not in LOOPBACK and not elsewhere:
         raise ClewError(
             "NOT_ALLOWED",
-            f"{parts.hostname} is another machine, and whoever uses it would be slowed down",
+            f"{parts.hostname} is another machine; its users would be slowed down",
             "Add --elsewhere if that is meant.",
         )
 

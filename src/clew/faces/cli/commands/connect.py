@@ -97,7 +97,9 @@ def _clients(names: list[str] | None, plan: ClientPlan, remove: bool) -> list[Cl
     able = [entry for entry in chosen if remove or entry.reaches(plan.target)]
     for entry in chosen:
         if entry not in able:
-            complain(f"left out: {entry.title} cannot be told this address; connect it without --http", "yellow")
+            complain(
+                f"left out: {entry.title} cannot be configured with this address; connect it without --http", "yellow"
+            )
     if able:
         return able
     raise ClewError(
@@ -160,7 +162,7 @@ def _missing_hooks() -> str:
             "hooks are not written: this Clew runs from the cache of uvx, where a hook would not last."
             f" `uv tool install {DISTRIBUTION}` installs it, then run this again"
         )
-    return f"hooks are not written: {HOOK} is not installed beside clew"
+    return f"hooks are not written: {HOOK} is not installed next to clew"
 
 
 def _report(

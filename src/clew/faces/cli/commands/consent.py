@@ -103,7 +103,7 @@ def approve(ctx: typer.Context, id: Annotated[str, ID], as_json: Annotated[bool,
 def reject(
     ctx: typer.Context,
     id: Annotated[str, ID],
-    reason: Annotated[str, typer.Option(help="Why; who proposes it again is told.")],
+    reason: Annotated[str, typer.Option(help="Why; shown to anyone who proposes it again.")],
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Reject a proposal or a fact for a reason, which stays. Asks you at the terminal: an agent cannot answer there.
@@ -123,7 +123,7 @@ def reject(
 def erase(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The record, whatever it is: any id that clew open takes.", metavar="ID")],
-    text: Annotated[list[str] | None, typer.Option("--text", help="Also erase this wherever it stands.")] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="Also erase this text wherever it occurs.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
@@ -267,8 +267,8 @@ def propose_guard(
     id: Annotated[str, RULE],
     path: Annotated[list[str] | None, typer.Option(help="Files, as a quoted glob.", metavar="GLOB")] = None,
     command: Annotated[list[str] | None, typer.Option(help="Commands, as a quoted glob.", metavar="GLOB")] = None,
-    must: Annotated[list[str] | None, typer.Option(help="What must stand in it.")] = None,
-    must_not: Annotated[list[str] | None, typer.Option(help="What must not stand in it.")] = None,
+    must: Annotated[list[str] | None, typer.Option(help="Text that it must contain.")] = None,
+    must_not: Annotated[list[str] | None, typer.Option(help="Text that it must not contain.")] = None,
     action: Annotated[str, typer.Option(help="inform, ask or deny.")] = "inform",
     message: Annotated[str, typer.Option(help="What is said; default: the rule itself.")] = "",
     as_json: Annotated[bool, AS_JSON] = False,

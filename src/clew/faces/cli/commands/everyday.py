@@ -93,7 +93,7 @@ def remember(
 def retract(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="Any id that open takes.")],
-    why: Annotated[str, typer.Option("--why", help="The reason; whoever meets the record is told.")],
+    why: Annotated[str, typer.Option("--why", help="The reason; shown with the record.")],
     replaced_by: Annotated[str | None, typer.Option("--replaced-by", help="Id of what holds instead.")] = None,
     also: Annotated[list[str] | None, typer.Option("--also", help="A further id; may be repeated.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,

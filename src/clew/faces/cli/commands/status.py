@@ -211,7 +211,7 @@ def _show(findings: list[Finding]) -> None:
 def _conclude(problems: list[Finding]) -> None:
     if problems:
         names = ", ".join(finding.check for finding in problems)
-        say(f"{len(problems)} to mend: {names}. Each line above says how.", "bold red")
+        say(f"{len(problems)} to fix: {names}. Each line above says how.", "bold red")
     else:
         say("Everything essential works.", "bold green")
 

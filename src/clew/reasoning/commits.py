@@ -154,12 +154,8 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
     return {"workspace": ctx.workspace, "tag": {**row, "branch": point.branch.name}}
 
 
-class TagList(Bounded):
-    pass
-
-
 @operation("tag_list", budget=Budget((Trim("tags", drop="last", count="count"),), 16_000, keep=("workspace", "count")))
-def tag_list(ctx: Context, args: TagList) -> dict[str, Any]:
+def tag_list(ctx: Context, args: Bounded) -> dict[str, Any]:
     """List the tags and the notes they name."""
     rows = ctx.tx.all(
         "SELECT note_tag.name, branch.name AS branch, note_tag.doc, note_tag.seq, note_tag.created_at_ms"

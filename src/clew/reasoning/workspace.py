@@ -34,12 +34,8 @@ GOLDEN_PATH = [
 ]
 
 
-class Init(Input):
-    pass
-
-
 @operation("init", writes=True, idempotent=True)
-def init(ctx: Context, args: Init) -> dict[str, Any]:
+def init(ctx: Context, args: Input) -> dict[str, Any]:
     """Make sure that the workspace exists, with its default branch checked out."""
     if ctx.ws.checkout is None:
         # The default branch always has the number MAIN_ID, which is 1.
@@ -165,10 +161,6 @@ def workspace_list(ctx: Context, args: WorkspaceList) -> dict[str, Any]:
     }
 
 
-class WorkspaceUse(Input):
-    pass
-
-
 def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     line = f"workspace now={result['workspace']}"
     line += f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""
@@ -176,7 +168,7 @@ def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 
 @operation("workspace_use", writes=True, idempotent=True, view=View(in_lines=True, lines=use_lines))
-def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
+def workspace_use(ctx: Context, args: Input) -> dict[str, Any]:
     """Make the named workspace the default of this connection."""
     if args.workspace is None:
         raise invalid(

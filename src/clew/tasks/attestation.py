@@ -134,12 +134,8 @@ def _disputed(ctx: Context, receipt: ProofReceipt) -> str | None:
     return before.id if before.grade != receipt.grade else None
 
 
-class ChainVerify(Input):
-    pass
-
-
 @operation("tasks_chain_verify")
-def tasks_chain_verify(ctx: Context, args: ChainVerify) -> dict[str, Any]:
+def tasks_chain_verify(ctx: Context, args: Input) -> dict[str, Any]:
     """Check that no receipt and no event of the workspace was changed, removed or slipped in; names the first break."""
     receipts, broken = first_break(ctx)
     events, seq = first_broken_event(ctx.tx, ctx.workspace)

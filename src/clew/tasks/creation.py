@@ -187,16 +187,12 @@ class Bootstrapped:
     think: Json | None = None
 
 
-class Bootstrap(NewTask):
-    pass
-
-
 @operation(
     "tasks_bootstrap",
     writes=True,
     example={"plan_title": "Importer", "task_title": "Read files", "template": "basic-task"},
 )
-def tasks_bootstrap(ctx: Context, args: Bootstrap) -> Json:
+def tasks_bootstrap(ctx: Context, args: NewTask) -> Json:
     """Create a task with its steps, and its plan if need be, in one transaction."""
     home = task_home(ctx, args) or implicit_home(ctx)
     if home is None:

@@ -16,7 +16,7 @@ from clew.registry.operation import Meta, Name, Names, StrictModel, operation
 from clew.tasks.changes import change_step, change_work
 from clew.tasks.journal import Change
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import STATUSES, Work, check_revision, find_work, work_by_id
+from clew.tasks.plans import STATUSES, Work, find_work, work_by_id
 from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
 from clew.tasks.stepwork import redefine
 from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
@@ -46,7 +46,6 @@ class WorkEdit(OfWork, Revised):
 def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
     """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     given = {name: getattr(args, name) for name in _ARGUMENTS if getattr(args, name) is not None}
     if not given:
         raise invalid("title", "nothing to edit", "Give at least one field to change.")
@@ -140,7 +139,6 @@ class PlanChecklist(OfPlan, Revised):
 def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     """Replace a plan's checklist, or move on in it."""
     plan = target_plan(ctx, args)
-    check_revision(plan, args.expected_revision)
     if args.current is not None and args.advance:
         raise invalid("advance", "current and advance exclude each other", "Keep one of them.", kind="choose_one")
     new = plan
@@ -168,7 +166,6 @@ class PlanContract(OfPlan, Revised):
 def tasks_contract(ctx: Context, args: PlanContract) -> Json:
     """Set or clear what a plan promises."""
     plan = target_plan(ctx, args)
-    check_revision(plan, args.expected_revision)
     given = args.current is not None or args.contract_data is not None
     if args.clear == given:
         raise invalid("clear", "give either clear=true or a contract", "Keep one of them.", kind="choose_one")
@@ -251,7 +248,6 @@ class WorkPatch(OfStep, Revised):
 def tasks_patch(ctx: Context, args: WorkPatch) -> Json:
     """Set, unset, append to or remove from single fields of a plan, task, step or task node."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     place = PatchPlace(kind=args.kind, path=args.path, step_id=args.step_id, task_node_id=args.task_node_id)
     work, subject, event = apply_patch(ctx, work, place, args.ops)
     answer = {"revision": work.revision, "event": event}

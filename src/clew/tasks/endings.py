@@ -22,7 +22,7 @@ from clew.tasks.jobs.claims import cancel_jobs_of
 from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import Work, check_revision, tasks_of
+from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import Step, select_step, step_ref, steps_of, subtree
 from clew.tasks.targets import OfStep, OfTask, OfWork, PlanId, Revised, set_focus, target_task, target_work
 from clew.tasks.task_nodes import nodes_of
@@ -45,7 +45,6 @@ class Complete(OfWork, Revised):
 def tasks_complete(ctx: Context, args: Complete) -> Json:
     """Set the status of a plan or task. DONE needs every step closed; PARKED may name a time to wake."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     work, event = set_status(ctx, work, args.status, _wake(ctx, work, args), args.override)
     return {work.kind: rows_json(ctx, [work])[0], "event": event}
 
@@ -98,7 +97,6 @@ class CloseTask(OfTask, Revised):
 def tasks_close_task(ctx: Context, args: CloseTask) -> Json:
     """Make last edits and complete the task, all or nothing; without apply=true only show what would change."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     if not args.apply:
         return _preview(ctx, task, args)
     events = []
@@ -156,7 +154,6 @@ def tasks_delete(ctx: Context, args: Delete) -> Json:
     Jobs that wait or run for a deleted task are canceled; their history stays.
     """
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     if args.path is not None or args.step_id is not None:
         return delete_step(ctx, work, select_step(ctx, work, args.path, args.step_id))
     return delete_work(ctx, work)

@@ -30,7 +30,7 @@ from clew.tasks.evidence import (
 )
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
-from clew.tasks.plans import Work, check_revision
+from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import MOST_TAIL, Run, command_of, plain_line, receipt_by_id, receipts, salvaged, weak
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
@@ -71,7 +71,6 @@ def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> dict[str, Any
     work = target_work(ctx, args)
     named = args.path is not None or args.step_id is not None
     step = select_step(ctx, work, args.path, args.step_id) if named else None
-    check_revision(work, args.expected_revision)
     artifacts = [*(args.items or []), *(args.artifacts or [])]
     # The id of a receipt is no new evidence: what it proves stands already.
     checks = without_cited(ctx, step, args.checks or [])

@@ -80,10 +80,6 @@ class Undo(OfWork):
     agent_id: AgentId = None
 
 
-class Redo(Undo):
-    pass
-
-
 @operation("tasks_undo", writes=True, example={"task": "TASK-001"})
 def tasks_undo(ctx: Context, args: Undo) -> Json:
     """Take back the last change of a plan or task that can be taken back."""
@@ -95,7 +91,7 @@ def tasks_undo(ctx: Context, args: Undo) -> Json:
 
 
 @operation("tasks_redo", writes=True, example={"task": "TASK-001"})
-def tasks_redo(ctx: Context, args: Redo) -> Json:
+def tasks_redo(ctx: Context, args: Undo) -> Json:
     """Apply the change again that was taken back last; a newer change ends that possibility."""
     work = target_work(ctx, args)
     found = _next_undone(ctx, work)

@@ -132,12 +132,8 @@ def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
     return sorted(found, key=lambda item: (item.ts_ms, item.id))[:limit]
 
 
-class Marks(Input):
-    pass
-
-
 @operation("tasks_marks", example={})
-def tasks_marks(ctx: Context, args: Marks) -> Json:
+def tasks_marks(ctx: Context, args: Input) -> Json:
     """Count by task what a board marks: steps that are blocked, and closed ones that nobody has seen proven."""
     blocked, doubtful = blocked_steps(ctx, MARKED), doubtful_work(ctx, MARKED)
     return {"workspace": ctx.workspace, "blocked": _by_task(blocked), "doubtful": _by_task(doubtful)}

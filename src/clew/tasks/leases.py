@@ -82,10 +82,6 @@ def drop_lease(ctx: Context, step_id: str) -> None:
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND step = ?", ctx.workspace, step_id)
 
 
-class LeaseGet(OfStep):
-    pass
-
-
 class LeaseRelease(OfStep):
     agent_id: Annotated[Name | None, Field(description="Who calls.")] = None
 
@@ -101,7 +97,7 @@ class LeaseClaim(LeaseRenew):
 
 
 @operation("tasks_step_lease_get", example={"task": "TASK-001", "path": "s:0"})
-def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> Json:
+def tasks_step_lease_get(ctx: Context, args: OfStep) -> Json:
     """Show who holds the lease of a step."""
     task, step = target_step(ctx, args)
     return _answer(ctx, task, step, lease_of(ctx, step.id))

@@ -39,7 +39,7 @@ from clew.tasks.creation import (
 from clew.tasks.endings import Status, set_status
 from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof, warn_weak
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import INBOX, Work, check_revision, plan_titled, qualified_id, work_by_id
+from clew.tasks.plans import INBOX, Work, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
@@ -124,7 +124,6 @@ def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]
     When the step cannot be closed, nothing of the call is kept: no note, no proof, no confirmation.
     """
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     named = args.path is not None or args.step_id is not None
     # Without a name it is the step that the snapshot shows as next, so the two agree.
     step = select_step(ctx, task, args.path, args.step_id) if named else first_open(ctx, task.id)

@@ -317,12 +317,8 @@ def _by_status(ctx: Context, wanted: WorkFilter) -> dict[str, int]:
     return {status: counted.get(status, 0) for status in STATUSES}
 
 
-class TasksStorage(Input):
-    pass
-
-
 @operation("tasks_storage")
-def tasks_storage(ctx: Context, args: TasksStorage) -> Json:
+def tasks_storage(ctx: Context, args: Input) -> Json:
     """Show where the store is, and the branch and documents that are used by default."""
     return {
         "workspace": ctx.workspace,

@@ -18,7 +18,7 @@ from clew.tasks.changes import add_steps, change_step, touch
 from clew.tasks.gates import Override, confirmations, gate_of
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
-from clew.tasks.plans import Work, check_revision
+from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
@@ -60,7 +60,6 @@ class Decompose(OfTask, Revised):
 def tasks_decompose(ctx: Context, args: Decompose) -> Json:
     """Add steps to a task, or below one of its steps."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     parent = step_selector(ctx, task, args.parent, "parent") if args.parent is not None else None
     task, steps, event = add_steps(ctx, task, parent, specs(args.steps))
     return {
@@ -82,7 +81,6 @@ class Define(OfStep, Revised):
 def tasks_define(ctx: Context, args: Define) -> Json:
     """Say what a step is: title, success criteria, tests, blockers. New criteria or tests must be confirmed anew."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     names = ("success_criteria", "tests", "blockers")
     given: Json = {name: lines(getattr(args, name)) for name in names if getattr(args, name) is not None}
     if args.title is not None:
@@ -120,7 +118,6 @@ class StepNote(OfStep, Revised):
 def tasks_note(ctx: Context, args: StepNote) -> Json:
     """Write a progress note about a step; it appears in the task's notes too."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, event = note_step(ctx, task, step, args.note)
     ctx.suggest(_after_note(ctx, task, step, salvaged(args.note)))
     return _done(task, step, event)
@@ -169,7 +166,6 @@ class Verify(OfStep, Revised):
 def tasks_verify(ctx: Context, args: Verify) -> Json:
     """Confirm checkpoints of a step, or withdraw a confirmation."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, event = verify_step(ctx, task, step, checkpoint_values(args.checkpoints))
     return _done(task, step, event)
 
@@ -201,7 +197,6 @@ class Done(OfStep, Revised):
 def tasks_done(ctx: Context, args: Done) -> Json:
     """Close a step whose checkpoints are confirmed and whose proofs are there."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, event = finish_step(ctx, task, step, "step_done", (), args.override)
     return _done(task, step, event)
 
@@ -236,7 +231,6 @@ class CloseStep(OfStep, Revised):
 def tasks_close_step(ctx: Context, args: CloseStep) -> Json:
     """Confirm checkpoints and close the step, both or neither."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, events = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
     return {"task": task.id, "revision": task.revision, "step": step_ref(step), "events": events}
 
@@ -263,7 +257,6 @@ class StepProgress(OfStep, Revised):
 def tasks_progress(ctx: Context, args: StepProgress) -> Json:
     """Close a step through its gates, or open a closed one again."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     if args.completed:
         task, step, event = finish_step(ctx, task, step, "step_progress", (), args.override)
     else:
@@ -285,7 +278,6 @@ class StepBlock(OfStep, Revised):
 def tasks_block(ctx: Context, args: StepBlock) -> Json:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     reason = prose(args.reason) if args.blocked else None
     payload = {**_place(task, step), "blocked": args.blocked, "reason": reason}
     change = Change("step_blocked" if args.blocked else "step_unblocked", "step_block_set", payload)

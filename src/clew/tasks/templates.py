@@ -111,12 +111,8 @@ TEMPLATES = (
 )
 
 
-class TemplatesList(Input):
-    pass
-
-
 @operation("tasks_templates_list")
-def tasks_templates_list(ctx: Context, args: TemplatesList) -> Json:
+def tasks_templates_list(ctx: Context, args: Input) -> Json:
     """List the built-in templates for plans and tasks."""
     return {"workspace": ctx.workspace, "templates": [template_json(template) for template in TEMPLATES]}
 

@@ -148,10 +148,6 @@ class FrontierPlace(ViewPlace):
         return SelectionLimits(self.limit_hypotheses, self.limit_questions, self.limit_subgoals, self.limit_tests)
 
 
-class ThinkFrontier(FrontierPlace):
-    pass
-
-
 FRONTIER_LISTS = ("hypotheses", "tests", "questions", "subgoals")
 FRONTIER_STEPS: tuple[Step, ...] = (
     *(Clip(f"frontier.{name}[].text", 400) for name in FRONTIER_LISTS),
@@ -171,7 +167,7 @@ def frontier_json(
 
 
 @operation("think_frontier", budget=Budget(FRONTIER_STEPS, 16_000, keep=("branch", "graph_doc")))
-def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
+def think_frontier(ctx: Context, args: FrontierPlace) -> dict[str, Any]:
     """Show what is open: hypotheses, questions, subgoals and tests, newest first."""
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), args.limits)
@@ -183,10 +179,6 @@ def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
         "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}, args.as_of),
         "truncated": any(page.has_more for page in pages.values()),
     }
-
-
-class ThinkNext(ViewPlace):
-    pass
 
 
 NEXT_BUDGET = Budget(
@@ -207,7 +199,7 @@ NEXT_BUDGET = Budget(
 
 
 @operation("think_next", budget=NEXT_BUDGET)
-def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
+def think_next(ctx: Context, args: ViewPlace) -> dict[str, Any]:
     """Name the open card that was touched last."""
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), SelectionLimits(1, 1, 1, 1))
@@ -227,12 +219,8 @@ MOST_CARDS = 200
 """How many of the newest cards are checked one by one; edges are checked in the whole graph."""
 
 
-class ThinkLint(BoundedPlace):
-    pass
-
-
 @operation("think_lint", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "branch", "graph_doc")))
-def think_lint(ctx: Context, args: ThinkLint) -> dict[str, Any]:
+def think_lint(ctx: Context, args: BoundedPlace) -> dict[str, Any]:
     """Check cards and their edges: ends that are missing, marks that contradict, premises that fell."""
     scope = place(ctx, args)
     edges = check_edges(ctx, scope, MOST_ERRORS)

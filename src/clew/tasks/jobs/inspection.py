@@ -83,12 +83,8 @@ LIST_BUDGET = Budget(
 )
 
 
-class JobsList(JobFilter):
-    pass
-
-
 @operation("tasks_jobs_list", budget=LIST_BUDGET, example={"status": "QUEUED"}, view=View(lines=list_lines))
-def tasks_jobs_list(ctx: Context, args: JobsList) -> Json:
+def tasks_jobs_list(ctx: Context, args: JobFilter) -> Json:
     """List jobs, those changed last first."""
     filters, where, params = conditions(ctx, args)
     limit = clamped(args.limit, 1, MOST)

@@ -7,25 +7,25 @@ new. BranchMind wraps a card's meta in an object that repeats the card's other f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 import orjson
 
 from clew.canonical import canonical_or_none
-from clew.index.items import Item, index_items
+from clew.index.items import index_items
 from clew.index.substrings import index_substrings
-from clew.kinds import statuses
 from clew.reasoning.anchors.registry import Anchor, save_anchor
 from clew.reasoning.branches import Branch, find_branch
 from clew.reasoning.documents import entry_item
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
+from clew.reasoning.graph.writes import card_item
 from clew.reasoning.scope import own_scope
 from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
 from clew.secrets import masked
 from clew.store.database import Row, placeholders
-from clew.store.rows import columns, encoded, insert
+from clew.store.rows import TableRow, columns, encoded, insert
 from clew.store.sqlite_files import ForeignStore
 from clew.store.workspaces import raise_count
 
@@ -50,6 +50,19 @@ class Adoption:
 
     def counted(self, name: str, rows: Iterable[Any]) -> None:
         self.counts[name] = self.counts.get(name, 0) + sum(1 for _ in rows)
+
+
+R = TypeVar("R", bound=TableRow)
+
+
+def like(record: type[R], row: Row, /, **own: Any) -> R:
+    """A record from a row of the source: its columns of the same name, and what has another name there."""
+    known = own
+    for item in fields(record):  # type: ignore[arg-type]  # every TableRow is a dataclass
+        value = row.get(item.name)
+        if item.name not in own and (value is not None or item.default is MISSING):
+            known[item.name] = bool(value) if item.name in record.FLAGS else value
+    return record(**known)
 
 
 def adopt_log(ctx: Context, work: Adoption) -> None:
@@ -88,14 +101,10 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
     if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
         base = _branch(ctx, work, row["base_branch"], based, above | {name})
     found = find_branch(ctx, name)
-    made = found or Branch(
-        ctx.ws.count("branch"),
-        name,
-        base.id if base else None,
-        int(row.get("base_seq") or 0) if base else None,
-        int(row.get("created_at_ms") or ctx.now_ms),
-        created_seq=int(row.get("base_seq") or 0) if base else 0,
-    )
+    since, created = int(row.get("base_seq") or 0), int(row.get("created_at_ms") or ctx.now_ms)
+    made = found or Branch(ctx.ws.count("branch"), name, None, None, created)
+    if base is not None and found is None:
+        made = replace(made, base_id=base.id, base_seq=since, created_seq=since)
     if found is None:
         insert(ctx.tx, ctx.workspace, made)
         work.counted("branches", [name])
@@ -104,15 +113,9 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
 
 
 def _documents(ctx: Context, work: Adoption) -> None:
+    names = ("doc", "kind", "created_at_ms", "updated_at_ms")
     rows = [
-        (
-            ctx.workspace,
-            work.branches[row["branch"]].id,
-            row["doc"],
-            row["kind"],
-            row["created_at_ms"],
-            row["updated_at_ms"],
-        )
+        (ctx.workspace, work.branches[row["branch"]].id, *(row[name] for name in names))
         for row in work.rows("documents", "branch, doc")
     ]
     ctx.tx.many(
@@ -123,29 +126,11 @@ def _documents(ctx: Context, work: Adoption) -> None:
     work.counted("documents", rows)
 
 
-_ENTRY = (
-    "seq",
-    "branch",
-    "doc",
-    "kind",
-    "ts_ms",
-    "title",
-    "format",
-    "meta",
-    "content",
-    "source",
-    "event_type",
-    "subject",
-)
-
-
 def adopt_entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
     taken = [_entry(work, row) for row in entries]
-    names = ("workspace", *_ENTRY, "path", "agent")
-    ctx.tx.many(
-        f"INSERT INTO entry ({', '.join(names)}) VALUES ({placeholders(len(names))})",
-        [(ctx.workspace, *(row[name] for name in _ENTRY), row["path"], None) for row in taken],
-    )
+    for row in taken[:1]:
+        sql = f"INSERT INTO entry ({', '.join(row)}, workspace) VALUES ({placeholders(len(row) + 1)})"
+        ctx.tx.many(sql, [(*entry.values(), ctx.workspace) for entry in taken])
     index_items(ctx.tx, ctx.workspace, [entry_item(row, "note") for row in taken if row["kind"] == "note"])
     for kind in ("note", "event"):
         work.counted(f"{kind}s", [row for row in taken if row["kind"] == kind])
@@ -195,18 +180,9 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     for row in work.rows("graph_node_versions", "seq, node_id"):
         # A deletion has no type in the source; it gets the type of the version before it.
         kinds[row["node_id"]] = row.get("node_type") or kinds.get(row["node_id"], UNKNOWN)
-        node = Node(
-            row["node_id"],
-            kinds[row["node_id"]],
-            row.get("title"),
-            row.get("text"),
-            row.get("status"),
-            tuple(tag for tag in (row.get("tags") or "").split("\n") if tag),
-            own_meta(as_object(row.get("meta_json"))),
-            bool(row["deleted"]),
-            int(row["seq"]),
-            int(row["ts_ms"]),
-        )
+        tags = tuple(tag for tag in (row.get("tags") or "").split("\n") if tag)
+        own = {"id": row["node_id"], "type": kinds[row["node_id"]], "tags": tags}
+        node = like(Node, row, meta=own_meta(as_object(row.get("meta_json"))), **own, **_version(row))
         found.append(AdoptedVersion(node, work.branches[row["branch"]].id, row["doc"]))
     versions = _with_ends(found)
     _insert(ctx, versions)
@@ -229,6 +205,10 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
 
 
+def _version(row: Row) -> dict[str, int]:
+    return {"last_seq": int(row["seq"]), "last_ts_ms": int(row["ts_ms"])}
+
+
 def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
     """The author's own meta inside of BranchMind's wrapper `{source, card_id, type, status, tags, meta}`."""
     if meta is not None and "card_id" in meta and isinstance(meta.get("meta"), dict):
@@ -237,45 +217,18 @@ def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _make_findable(ctx: Context, versions: list[AdoptedVersion]) -> None:
-    newest: dict[str, AdoptedVersion] = {}
+    """An id has one search item: its newest version on any branch."""
+    newest: dict[str, tuple[int, str, Node]] = {}
     for version in versions:
         if version.until is None and isinstance(version.state, Node) and version.state.type in CARD_TYPES:
-            newest[version.state.id] = version
-    # An id has one search item: its newest version on any branch.
-    live = [version for version in newest.values() if not version.state.deleted]
-    index_items(ctx.tx, ctx.workspace, [_card_item(version) for version in live])
-
-
-def _card_item(version: AdoptedVersion) -> Item:
-    node = version.state
-    assert isinstance(node, Node)
-    return Item(
-        ref=node.id,
-        source="card",
-        seq=node.last_seq,
-        ts_ms=node.last_ts_ms,
-        title=node.title,
-        body=node.text,
-        kind=node.type,
-        tags=node.tags,
-        status=node.status,
-        branch=version.branch,
-        doc=version.doc,
-    )
+            newest[version.state.id] = (version.branch, version.doc, version.state)
+    index_items(ctx.tx, ctx.workspace, [card_item(*found) for found in newest.values() if not found[2].deleted])
 
 
 def _edges(ctx: Context, work: Adoption) -> None:
     found = [
         AdoptedVersion(
-            Edge(
-                row["from_id"],
-                row["rel"],
-                row["to_id"],
-                as_object(row.get("meta_json")),
-                bool(row["deleted"]),
-                int(row["seq"]),
-                int(row["ts_ms"]),
-            ),
+            like(Edge, row, meta=as_object(row.get("meta_json")), **_version(row)),
             work.branches[row["branch"]].id,
             row["doc"],
         )
@@ -308,30 +261,19 @@ def _insert(ctx: Context, versions: list[AdoptedVersion]) -> None:
     for version in versions:
         words = (folded(version.state.title, version.state.text),) if isinstance(version.state, Node) else ()
         rows.append((ctx.workspace, *encoded(version.state), version.branch, version.doc, version.until, *words))
-    ctx.tx.many(
-        f"INSERT INTO {kind.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})", rows
-    )
+    sql = f"INSERT INTO {kind.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})"
+    ctx.tx.many(sql, rows)
 
 
 def _anchors(ctx: Context, work: Adoption) -> None:
     aliases: dict[str, list[str]] = {}
     for row in work.rows("anchor_aliases", "alias_id, alias"):
         aliases.setdefault(row["anchor_id"], []).append(row.get("alias_id") or row.get("alias") or "")
-    found = [
-        Anchor(
-            id=row["id"],
-            title=row["title"],
-            kind=row.get("kind") or "component",
-            status=row.get("status") or statuses.ACTIVE,
-            description=row.get("description"),
-            refs=_lines(row.get("refs") or row.get("refs_json")),
-            aliases=tuple(alias for alias in aliases.get(row["id"], []) if alias),
-            parent_id=row.get("parent_id"),
-            depends_on=_lines(row.get("depends_on") or row.get("depends_on_json")),
-            created_at_ms=int(row.get("created_at_ms") or 0),
-        )
-        for row in work.rows("anchors", "id")
-    ]
+    found = []
+    for row in work.rows("anchors", "id"):
+        lists = {name: _lines(row.get(name) or row.get(f"{name}_json")) for name in Anchor.LISTS}
+        named = tuple(alias for alias in aliases.get(row["id"], []) if alias)
+        found.append(like(Anchor, row, aliases=named, updated_at_ms=0, **lists))
     for anchor in found:
         save_anchor(ctx, anchor)
     work.counted("anchors", found)

@@ -174,9 +174,8 @@ def own_branch(ctx: Context) -> Branch:
     """
     chosen = own_checkout(ctx)
     # The branch may have been deleted since it was checked out; then main is used.
-    row = ctx.tx.one(
-        f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, chosen or MAIN_ID
-    )
+    sql = f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL"
+    row = ctx.tx.one(sql, ctx.workspace, chosen or MAIN_ID)
     return load(Branch, row) if row is not None else branch_by_id(ctx, MAIN_ID)
 
 
@@ -212,13 +211,12 @@ class BranchList(Bounded):
 )
 def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
     """List the branches of the workspace with their bases."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT branch.name, base.name AS base_branch, branch.base_seq, branch.created_at_ms FROM branch"
         " LEFT JOIN branch AS base ON base.workspace = branch.workspace AND base.id = branch.base_id"
-        " WHERE branch.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY branch.name LIMIT ?",
-        ctx.workspace,
-        args.limit + 1,
+        " WHERE branch.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY branch.name LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, args.limit + 1)
     # Nothing was written yet, so main has no row.
     if ctx.ws.unborn:
         rows = [{"name": MAIN, "base_branch": None, "base_seq": None, "created_at_ms": 0}]
@@ -252,12 +250,8 @@ def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
     """Rename a branch; everything on it follows."""
     branch = branch_named(ctx, args.old, "old")
     new = check_name(args.new, "new")
-    taken = ctx.tx.one(
-        f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL AND id <> ?",
-        ctx.workspace,
-        new,
-        branch.id,
-    )
+    sql = f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL AND id <> ?"
+    taken = ctx.tx.one(sql, ctx.workspace, new, branch.id)
     if taken:
         raise ClewError(
             "CONFLICT",
@@ -287,9 +281,8 @@ def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
 
 def delete_branch(ctx: Context, branch: Branch) -> None:
     _refuse_in_use(ctx, branch)
-    ctx.tx.run(
-        "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?", ctx.now_ms, ctx.workspace, branch.id
-    )
+    sql = "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?"
+    ctx.tx.run(sql, ctx.now_ms, ctx.workspace, branch.id)
     _unindex(ctx, branch)
     ctx.emit("reasoning", "branch_deleted", branch.name, {"id": branch.id})
 
@@ -322,11 +315,8 @@ def _owner(ctx: Context, branch: Branch) -> str | None:
 
 
 def _refuse_in_use(ctx: Context, branch: Branch) -> None:
-    children = ctx.tx.all(
-        "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3",
-        ctx.workspace,
-        branch.id,
-    )
+    sql = "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3"
+    children = ctx.tx.all(sql, ctx.workspace, branch.id)
     owner = _owner(ctx, branch)
     if branch.id == MAIN_ID:
         problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")

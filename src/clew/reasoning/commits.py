@@ -145,11 +145,8 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
         )
     ctx.tx.run("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
     row = {"name": name, "branch": point.branch.id, "doc": NOTES, "seq": seq, "created_at_ms": ctx.now_ms}
-    ctx.tx.run(
-        "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        *row.values(),
-    )
+    sql = "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+    ctx.tx.run(sql, ctx.workspace, *row.values())
     ctx.emit("reasoning", "tag_created", name, {"ref": f"{NOTES}@{seq}", "branch": point.branch.name})
     return {"workspace": ctx.workspace, "tag": {**row, "branch": point.branch.name}}
 
@@ -157,13 +154,12 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
 @operation("tag_list", budget=Budget((Trim("tags", drop="last", count="count"),), 16_000, keep=("workspace", "count")))
 def tag_list(ctx: Context, args: Bounded) -> dict[str, Any]:
     """List the tags and the notes they name."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT note_tag.name, branch.name AS branch, note_tag.doc, note_tag.seq, note_tag.created_at_ms"
         " FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT ?",
-        ctx.workspace,
-        MOST_TAGS + 1,
+        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, MOST_TAGS + 1)
     shown = rows[:MOST_TAGS]
     return {"workspace": ctx.workspace, "tags": shown, "count": len(shown), "truncated": len(rows) > len(shown)}
 
@@ -196,13 +192,8 @@ class Reflog(Bounded):
 def reflog(ctx: Context, args: Reflog) -> dict[str, Any]:
     """Show where the head of a branch's notes has been, newest first."""
     branch = branch_named(ctx, args.ref, "ref") if args.ref is not None else checked_out(ctx)
-    rows = ctx.tx.all(
-        "SELECT * FROM reflog WHERE workspace = ? AND branch = ? AND doc = ? ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        branch.id,
-        NOTES,
-        args.limit + 1,
-    )
+    sql = "SELECT * FROM reflog WHERE workspace = ? AND branch = ? AND doc = ? ORDER BY seq DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, branch.id, NOTES, args.limit + 1)
     shown = [_movement(ctx, row) for row in rows[: args.limit]]
     return {
         "workspace": ctx.workspace,

@@ -45,16 +45,11 @@ def log_entries(
     for number, low, high in stretches:
         if len(rows) >= limit:
             break
-        rows += ctx.tx.all(
+        sql = (
             "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND kind = 'note' AND seq > ?"
-            " AND seq <= ? ORDER BY seq DESC LIMIT ?",
-            ctx.workspace,
-            number,
-            doc,
-            low,
-            high,
-            limit - len(rows),
+            " AND seq <= ? ORDER BY seq DESC LIMIT ?"
         )
+        rows += ctx.tx.all(sql, ctx.workspace, number, doc, low, high, limit - len(rows))
     return rows
 
 
@@ -63,13 +58,8 @@ def _cuts(ctx: Context, branch: Branch, doc: str, at: int) -> Iterator[tuple[int
 
     The last reset before it hid one range. Ranges hidden in the log to which that reset went back stay hidden.
     """
-    rows = ctx.tx.all(
-        "SELECT low, high FROM log_cut WHERE workspace = ? AND branch = ? AND doc = ? AND high < ? ORDER BY high DESC",
-        ctx.workspace,
-        branch.id,
-        doc,
-        at,
-    )
+    sql = "SELECT low, high FROM log_cut WHERE workspace = ? AND branch = ? AND doc = ? AND high < ? ORDER BY high DESC"
+    rows = ctx.tx.all(sql, ctx.workspace, branch.id, doc, at)
     for row in rows:
         # Below `low` the log is the one to which this reset went back. A reset inside of the hidden range was undone
         # by it and no longer counts.
@@ -115,18 +105,11 @@ def rewind(ctx: Context, branch: Branch, doc: str, seq: int) -> None:
 
 def move(ctx: Context, branch: Branch, doc: str, old: int | None, new: int, message: str) -> None:
     """Record the movement of a head in the reflog."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO reflog (workspace, seq, branch, doc, old_seq, new_seq, message, ts_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        ctx.ws.next_seq(),
-        branch.id,
-        doc,
-        old,
-        new,
-        message,
-        ctx.now_ms,
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )
+    ctx.tx.run(sql, ctx.workspace, ctx.ws.next_seq(), branch.id, doc, old, new, message, ctx.now_ms)
 
 
 def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
@@ -138,13 +121,12 @@ def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
     branch = find_branch(ctx, name)
     if branch is not None:
         return LogPoint(branch, None)
-    tag = ctx.tx.one(
+    sql = (
         "SELECT note_tag.* FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace"
         " AND branch.id = note_tag.branch WHERE note_tag.workspace = ? AND note_tag.name = ?"
-        " AND branch.deleted_at_ms IS NULL",
-        ctx.workspace,
-        name,
+        " AND branch.deleted_at_ms IS NULL"
     )
+    tag = ctx.tx.one(sql, ctx.workspace, name)
     if tag is not None:
         return LogPoint(branch_by_id(ctx, tag["branch"]), tag["seq"])
     seq = _number(name)
@@ -197,13 +179,12 @@ SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 def tag_named(ctx: Context, name: str) -> Row | None:
     """The tag of that name; one on a deleted branch is gone with it, as `tag_list` says."""
-    return ctx.tx.one(
+    sql = (
         "SELECT note_tag.* FROM note_tag JOIN branch"
         " ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? AND note_tag.name = ? AND branch.deleted_at_ms IS NULL",
-        ctx.workspace,
-        name,
+        " WHERE note_tag.workspace = ? AND note_tag.name = ? AND branch.deleted_at_ms IS NULL"
     )
+    return ctx.tx.one(sql, ctx.workspace, name)
 
 
 REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")
@@ -223,9 +204,8 @@ def _adopt_tags(ctx: Context, work: Adoption) -> None:
         for row, branch in found
         if branch is not None
     ]
-    ctx.tx.many(
-        "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)", rows
-    )
+    sql = "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+    ctx.tx.many(sql, rows)
     work.counted("tags", rows)
 
 

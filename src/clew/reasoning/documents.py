@@ -87,16 +87,11 @@ def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
     if ("document", branch, doc) in ctx.memo:
         return
     ctx.memo["document", branch, doc] = True
-    ctx.tx.run(
+    sql = (
         "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms",
-        ctx.workspace,
-        branch,
-        doc,
-        kind,
-        ctx.now_ms,
-        ctx.now_ms,
+        " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms"
     )
+    ctx.tx.run(sql, ctx.workspace, branch, doc, kind, ctx.now_ms, ctx.now_ms)
 
 
 def has_entries(ctx: Context, branch: int, doc: str) -> bool:
@@ -193,16 +188,11 @@ def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit:
 
 def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]:
     """The newest entries of one branch within a range, newest first."""
-    return ctx.tx.all(
+    sql = (
         "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND seq <= ?"
-        " ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        span.branch,
-        doc,
-        span.low,
-        span.high,
-        limit,
+        " ORDER BY seq DESC LIMIT ?"
     )
+    return ctx.tx.all(sql, ctx.workspace, span.branch, doc, span.low, span.high, limit)
 
 
 def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:

@@ -108,15 +108,11 @@ def create_scope(ctx: Context, target: str, kind: str) -> None:
 
 def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[str, str, str]) -> None:
     """Record which branch and documents (notes, graph, trace) belong to a plan or task."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        target,
-        kind,
-        branch.id,
-        *docs,
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
     )
+    ctx.tx.run(sql, ctx.workspace, target, kind, branch.id, *docs)
 
 
 def _free_name(ctx: Context, name: str) -> str:
@@ -135,13 +131,12 @@ def forget_scope(ctx: Context, target: str) -> None:
 
 def scope_damage(ctx: Context, target: str) -> Literal["no scope", "no branch"] | None:
     """What is missing from the scope of a plan or task; None if it is complete."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
         " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
-        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?",
-        ctx.workspace,
-        target,
+        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?"
     )
+    row = ctx.tx.one(sql, ctx.workspace, target)
     if row is None:
         return "no scope"
     return "no branch" if row["deleted_at_ms"] is not None else None

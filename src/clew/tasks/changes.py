@@ -243,13 +243,8 @@ def add_steps(
 def touch(ctx: Context, work: Work) -> Work:
     """The next revision of a plan or task whose parts have changed."""
     work = _next_revision(ctx, work)
-    ctx.tx.run(
-        "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?",
-        work.revision,
-        work.updated_at_ms,
-        ctx.workspace,
-        work.id,
-    )
+    sql = "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?"
+    ctx.tx.run(sql, work.revision, work.updated_at_ms, ctx.workspace, work.id)
     return work
 
 

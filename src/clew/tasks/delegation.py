@@ -252,12 +252,11 @@ def _completion_refs(ctx: Context, job: Job) -> list[str]:
     """What the event that ended the job points to, the job itself apart."""
     if job.status not in TERMINAL:
         return []
-    row = ctx.tx.one(
+    sql = (
         "SELECT refs FROM job_event WHERE workspace = ? AND job = ? AND kind IN ('completed', 'failed', 'canceled')"
-        " ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        job.id,
+        " ORDER BY seq DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, job.id)
     # The job's own id is always among them and proves nothing.
     return [ref for ref in orjson.loads(row["refs"]) if ref != job.id] if row else []
 

@@ -232,12 +232,11 @@ def _remove_evidence(ctx: Context, entities: list[str]) -> list[Json]:
     if not entities:
         return []
     marks = placeholders(len(entities))
-    rows = ctx.tx.all(
+    sql = (
         "SELECT id, entity, kind, text, event FROM evidence"
-        f" WHERE workspace = ? AND entity IN ({marks}) ORDER BY number",
-        ctx.workspace,
-        *entities,
+        f" WHERE workspace = ? AND entity IN ({marks}) ORDER BY number"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *entities)
     for row in rows:
         unindex_item(ctx.tx, ctx.workspace, row["id"])
     for table in ("evidence_checkpoint", "evidence"):

@@ -116,12 +116,11 @@ def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints
     found: dict[str, tuple[set[str], set[str]]] = {}
     for start in range(0, len(wanted), 500):
         part = wanted[start : start + 500]
-        rows = ctx.tx.all(
+        sql = (
             "SELECT entity, checkpoint, max(proves) AS proves FROM evidence_checkpoint"
-            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint",
-            ctx.workspace,
-            *part,
+            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part)
         for row in rows:
             evidence, proof = found.setdefault(row["entity"], (set(), set()))
             evidence.add(row["checkpoint"])
@@ -136,13 +135,12 @@ def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
     """The steps with proof from before there were receipts; of everything later a receipt says how far it goes."""
     found: set[str] = set()
     for part in chunks(list(entities)):
-        rows = ctx.tx.all(
+        sql = (
             "SELECT DISTINCT entity FROM evidence_checkpoint AS own"
             f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) AND proves = 1 AND NOT EXISTS"
-            " (SELECT 1 FROM proof_receipt WHERE workspace = own.workspace AND evidence = own.evidence)",
-            ctx.workspace,
-            *part,
+            " (SELECT 1 FROM proof_receipt WHERE workspace = own.workspace AND evidence = own.evidence)"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part)
         found.update(row["entity"] for row in rows)
     return found
 
@@ -244,14 +242,8 @@ def _store_one(
     )
     insert(ctx.tx, ctx.workspace, item)
     for checkpoint in checkpoints:
-        ctx.tx.run(
-            "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)",
-            ctx.workspace,
-            entity,
-            checkpoint,
-            item.id,
-            int(item.proves),
-        )
+        sql = "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)"
+        ctx.tx.run(sql, ctx.workspace, entity, checkpoint, item.id, int(item.proves))
     # Every piece of evidence has a receipt, so that the chain of digests covers all that was ever captured.
     write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))

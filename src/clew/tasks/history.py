@@ -122,9 +122,8 @@ def turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
     payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
     change = Change("undo_applied" if undo else "redo_applied", "", payload)
     work, event = _restore(ctx, work, done, expected, wanted, change)
-    ctx.tx.run(
-        "UPDATE task_operation SET undone = ? WHERE workspace = ? AND seq = ?", int(undo), ctx.workspace, done.seq
-    )
+    sql = "UPDATE task_operation SET undone = ? WHERE workspace = ? AND seq = ?"
+    ctx.tx.run(sql, int(undo), ctx.workspace, done.seq)
     shown = {**operation_json(done), "undone": undo}
     return {"workspace": ctx.workspace, "revision": work.revision, "operation": shown, "event": event}
 
@@ -156,23 +155,21 @@ def _subject(ctx: Context, entity: str) -> Work | Step | TaskNode | None:
 
 
 def _last_done(ctx: Context, work: Work) -> UndoEntry | None:
-    row = ctx.tx.one(
+    sql = (
         "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 0"
-        " ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        work.id,
+        " ORDER BY seq DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, work.id)
     return entry_of(row) if row else None
 
 
 def _next_undone(ctx: Context, work: Work) -> UndoEntry | None:
     """The oldest undone change; a newer change has made all before it final."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1"
-        " ORDER BY seq LIMIT 1",
-        ctx.workspace,
-        work.id,
+        " ORDER BY seq LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, work.id)
     return entry_of(row) if row else None
 
 

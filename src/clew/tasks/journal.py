@@ -132,20 +132,14 @@ def record(
 
 def _end_redo(ctx: Context, owner: str) -> None:
     """What was undone before a new change stays undone."""
-    ctx.tx.run(
-        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1",
-        ctx.workspace,
-        owner,
-    )
+    sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1"
+    ctx.tx.run(sql, ctx.workspace, owner)
 
 
 def forget_undo(ctx: Context, entity: str) -> None:
     """What no longer exists cannot be put back field by field; its lines stay as history."""
-    ctx.tx.run(
-        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1",
-        ctx.workspace,
-        entity,
-    )
+    sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1"
+    ctx.tx.run(sql, ctx.workspace, entity)
 
 
 _EVENT = re.compile(r"(?:evt_)?(\d{1,18})")

@@ -145,17 +145,13 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     # Expired ones are invisible anyway; here they are swept, because a claim writes in any case.
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
     # A holder that claims again keeps the event since which it has held the step.
-    ctx.tx.run(
+    sql = (
         "INSERT INTO step_lease (workspace, step, holder, acquired_seq, expires_seq) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, step) DO UPDATE SET holder = excluded.holder,"
         " acquired_seq = CASE WHEN step_lease.holder = excluded.holder THEN step_lease.acquired_seq"
-        " ELSE excluded.acquired_seq END, expires_seq = excluded.expires_seq",
-        ctx.workspace,
-        step.id,
-        agent,
-        now,
-        now + ttl,
+        " ELSE excluded.acquired_seq END, expires_seq = excluded.expires_seq"
     )
+    ctx.tx.run(sql, ctx.workspace, step.id, agent, now, now + ttl)
     return {**_answer(ctx, task, step, lease_of(ctx, step.id)), "event": event}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.reasoning.documents import noted_about, noted_by_path
@@ -16,7 +16,7 @@ from clew.store.rows import find_many, load
 from clew.tasks.evidence import Evidence, evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
 from clew.tasks.jobs.attention import attention_of
-from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
+from clew.tasks.jobs.job import QUEUED, RUNNING, Job, brief_of, job_by_id, job_json
 from clew.tasks.jobs.runners import OFFLINE, RunnerLease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
@@ -122,12 +122,8 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
     if step is None:
         return None
     gate, strict = gate_of(ctx, step), strict_json(ctx, work_by_id(ctx, step.task), step)
-    evidence = ctx.tx.all(
-        "SELECT id FROM evidence WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        id,
-        limit,
-    )
+    sql = "SELECT id FROM evidence WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?"
+    evidence = ctx.tx.all(sql, ctx.workspace, id, limit)
     scope = scope_of(ctx, step.task)
     nodes = [node.content() for node in nodes_of(ctx, step.task) if node.step == id]
     return {
@@ -169,11 +165,8 @@ def open_receipt(ctx: Context, id: str, limit: int, include_drafts: bool) -> Ope
 @opener("evidence")
 def open_evidence(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     item = evidence_by_id(ctx, id)
-    rows = ctx.tx.all(
-        "SELECT checkpoint FROM evidence_checkpoint WHERE workspace = ? AND evidence = ? ORDER BY checkpoint",
-        ctx.workspace,
-        id,
-    )
+    sql = "SELECT checkpoint FROM evidence_checkpoint WHERE workspace = ? AND evidence = ? ORDER BY checkpoint"
+    rows = ctx.tx.all(sql, ctx.workspace, id)
     return {
         "kind": "evidence",
         "id": item.id,
@@ -204,7 +197,7 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
         "has_more_events": len(rows) > limit,
     }
     if include_drafts:
-        shown["prompt"], shown["meta"] = prompt_and_meta(ctx, job)
+        shown |= picked(brief_of(ctx, job), "prompt", "meta")
     _next(ctx, job)
     return shown
 
@@ -220,7 +213,7 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
     around = min(limit, AROUND)
     # The event itself, those before it, and one more that tells whether there are more.
     rows = newest_events(ctx, job, around + 2, seq + 1)
-    if not rows or rows[0]["seq"] != seq:
+    if not rows or rows[0].seq != seq:
         return None
     event = event_json(rows[0])
     before = [event_json(row) for row in rows[1 : around + 1]]
@@ -239,13 +232,11 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict
     """A runner's lease and the jobs it holds. A runner without a lease is known by its jobs only."""
     runner = id.removeprefix("runner:")
     lease = find_lease(ctx, runner)
-    rows = ctx.tx.all(
+    sql = (
         f"SELECT * FROM job WHERE workspace = ? AND runner = ? ORDER BY CASE status WHEN '{RUNNING}' THEN 0 ELSE 1 END,"
-        " updated_at_ms DESC, number LIMIT ?",
-        ctx.workspace,
-        runner,
-        limit + 1,
+        " updated_at_ms DESC, number LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, runner, limit + 1)
     if lease is None and not rows:
         return None
     state = lease.status if lease is not None and lease.holds(ctx.now_ms) else OFFLINE

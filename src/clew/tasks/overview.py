@@ -103,12 +103,11 @@ def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
     """How many tasks each plan has, and how many of them are done."""
     if not plans:
         return {}
-    rows = ctx.tx.all(
+    sql = (
         "SELECT parent, count(*) AS tasks, sum(CASE WHEN status = 'DONE' THEN 1 ELSE 0 END) AS done FROM work"
-        f" WHERE workspace = ? AND parent IN ({placeholders(len(plans))}) GROUP BY parent",
-        ctx.workspace,
-        *plans,
+        f" WHERE workspace = ? AND parent IN ({placeholders(len(plans))}) GROUP BY parent"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *plans)
     none = {id: {"tasks_count": 0, "tasks_done": 0} for id in plans}
     return none | {row["parent"]: {"tasks_count": int(row["tasks"]), "tasks_done": int(row["done"])} for row in rows}
 
@@ -145,14 +144,13 @@ def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, StepT
     if not ids:
         return {}
     sums = ", ".join(f"sum(step.{name}_confirmed) AS {name}" for name in CHECKPOINTS)
-    rows = ctx.tx.all(
+    sql = (
         f"SELECT {key} AS id, count(*) AS total, sum(step.completed) AS completed, {sums},"
         " sum(CASE WHEN step.success_criteria = '[]' THEN 0 ELSE 1 END) AS with_criteria,"
         " sum(CASE WHEN step.tests = '[]' THEN 0 ELSE 1 END) AS with_tests"
-        f" FROM step{join} WHERE step.workspace = ? AND {key} IN ({placeholders(len(ids))}) GROUP BY {key}",
-        ctx.workspace,
-        *ids,
+        f" FROM step{join} WHERE step.workspace = ? AND {key} IN ({placeholders(len(ids))}) GROUP BY {key}"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *ids)
     return {row["id"]: _tally(row) for row in rows}
 
 
@@ -289,13 +287,8 @@ def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str
 
 def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[Json], Json]:
     total = _count_works(ctx, wanted, visible=True)
-    rows = ctx.tx.all(
-        f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?",
-        ctx.workspace,
-        *wanted.params,
-        limit,
-        cursor,
-    )
+    sql = f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?"
+    rows = ctx.tx.all(sql, ctx.workspace, *wanted.params, limit, cursor)
     shown = rows_json(ctx, [load(Work, row) for row in rows])
     end = cursor + len(shown)
     page = {**page_json(cursor, limit, len(shown), end if end < total else None), "total": total}
@@ -308,11 +301,8 @@ def _count_works(ctx: Context, wanted: WorkFilter, visible: bool = False) -> int
 
 
 def _by_status(ctx: Context, wanted: WorkFilter) -> dict[str, int]:
-    rows = ctx.tx.all(
-        f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status",
-        ctx.workspace,
-        *wanted.params,
-    )
+    sql = f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status"
+    rows = ctx.tx.all(sql, ctx.workspace, *wanted.params)
     counted = {row["status"]: int(row["number"]) for row in rows}
     return {status: counted.get(status, 0) for status in STATUSES}
 

@@ -202,9 +202,8 @@ def write_receipt(
     """Add a receipt to the chain of the workspace."""
     number = ctx.ws.count("receipt")
     # The counter was raised in this transaction, so no other writer can add a row between this one and the last.
-    before = ctx.tx.value(
-        "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, number - 1
-    )
+    sql = "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?"
+    before = ctx.tx.value(sql, ctx.workspace, number - 1)
     details = run or Run(SAID, "", None)
     receipt = ProofReceipt(
         id=f"RCPT-{number:03d}",
@@ -239,20 +238,15 @@ def write_receipt(
 
 def chain_heads(ctx: Context) -> dict[str, str | None]:
     """The newest digests of both chains: who keeps them elsewhere can tell later that nothing before was rewritten."""
-    last = ctx.tx.value(
-        "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1", ctx.workspace
-    )
+    sql = "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1"
+    last = ctx.tx.value(sql, ctx.workspace)
     return {"receipts": last, "events": ctx.ws.event_digest}
 
 
 def runs_covering(ctx: Context, file: str, limit: int) -> list[ProofReceipt]:
     """The newest runs whose proof covers a file of the project."""
-    rows = ctx.tx.all(
-        "SELECT * FROM proof_receipt WHERE workspace = ? AND files LIKE ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        f'%"{file}"%',
-        limit,
-    )
+    sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND files LIKE ? ORDER BY number DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, f'%"{file}"%', limit)
     return [receipt for row in rows if file in ((receipt := _loaded(row)).files or {})]
 
 
@@ -275,14 +269,11 @@ _DISOWNED_RUN = (
 
 def last_run(ctx: Context) -> ProofReceipt | None:
     """The run that was reported or seen last in the workspace, however it ended, unless it was disowned."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT * FROM proof_receipt AS own WHERE workspace = ? AND command IS NOT NULL AND grade IN (?, ?, ?)"
-        f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1",
-        ctx.workspace,
-        SEEN,
-        CLAIMED,
-        FAILED,
+        f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, SEEN, CLAIMED, FAILED)
     return _loaded(row) if row is not None else None
 
 
@@ -297,16 +288,13 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Pro
     for part in chunks(list(entities)):
         # A receipt without a command (a link, an attachment) stands for itself, hence `coalesce(command, id)`.
         marks = placeholders(len(part))
-        rows = ctx.tx.all(
+        sql = (
             f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
             f" (SELECT max(number) FROM proof_receipt AS own WHERE workspace = ? AND entity IN ({marks})"
             f" AND NOT EXISTS ({_DISOWNED_RUN})"
-            f" GROUP BY entity, {_RUN_KEY}, CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number",
-            ctx.workspace,
-            *part,
-            ctx.workspace,
-            *part,
+            f" GROUP BY entity, {_RUN_KEY}, CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part, ctx.workspace, *part)
         for receipt in (_loaded(row) for row in rows):
             key = (receipt.id if receipt.grade == DISOWNED else receipt.command or receipt.id, receipt.witnessed)
             found.setdefault(receipt.entity, {})[key] = receipt
@@ -390,11 +378,8 @@ def _all(ctx: Context) -> Iterator[ProofReceipt]:
     """Every receipt in order, read in parts."""
     last = -1
     while True:
-        rows = ctx.tx.all(
-            "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200",
-            ctx.workspace,
-            last,
-        )
+        sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200"
+        rows = ctx.tx.all(sql, ctx.workspace, last)
         yield from (_loaded(row) for row in rows)
         if len(rows) < 200:
             return

@@ -73,12 +73,8 @@ def step_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list[RecordLink]:
     """Evidence or receipts of a step; a run that failed is about it and proves nothing."""
-    rows = ctx.tx.all(
-        f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        step,
-        limit,
-    )
+    sql = f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, step, limit)
     gone = _disowned(ctx, step) if rows else set()
     return [
         RecordLink(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step)

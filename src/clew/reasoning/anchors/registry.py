@@ -91,12 +91,11 @@ def with_aliases(ctx: Context, rows: Sequence[Row]) -> list[Anchor]:
 def aliases_of(ctx: Context, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     if not ids:
         return {}
-    rows = ctx.tx.all(
+    sql = (
         f"SELECT anchor, alias FROM anchor_alias WHERE workspace = ? AND anchor IN ({placeholders(len(ids))})"
-        " ORDER BY anchor, alias",
-        ctx.workspace,
-        *ids,
+        " ORDER BY anchor, alias"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *ids)
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(row["anchor"], []).append(row["alias"])
@@ -123,10 +122,8 @@ def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
     upsert(ctx.tx, ctx.workspace, saved)
     # The anchor holds all its aliases, so those that it no longer names are removed.
     ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
-    ctx.tx.many(
-        "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)",
-        [(ctx.workspace, alias, saved.id) for alias in saved.aliases],
-    )
+    sql = "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)"
+    ctx.tx.many(sql, [(ctx.workspace, alias, saved.id) for alias in saved.aliases])
     return saved
 
 

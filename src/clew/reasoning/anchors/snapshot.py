@@ -109,12 +109,11 @@ def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[dic
         newest[item.branch] = max(newest.get(item.branch, 0), item.node.last_ts_ms)
     if not newest or not limit:
         return []
-    rows = ctx.tx.all(
+    sql = (
         "SELECT id, branch, graph_doc FROM reasoning_ref WHERE workspace = ? AND kind = 'task'"
-        f" AND branch IN ({placeholders(len(newest))})",
-        ctx.workspace,
-        *newest,
+        f" AND branch IN ({placeholders(len(newest))})"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *newest)
     tasks = [_task(ctx, row, newest[row["branch"]]) for row in rows]
     return sorted(tasks, key=lambda task: (-task["last_ts_ms"], task["task"]))[:limit]
 

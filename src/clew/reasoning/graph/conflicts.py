@@ -90,9 +90,8 @@ def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
     if found is not None:
         ours = _snapshot(clash.kind, clash.ours)
         if found["ours"] != ours:
-            ctx.tx.run(
-                "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?", ours, ctx.workspace, found["id"]
-            )
+            sql = "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?"
+            ctx.tx.run(sql, ours, ctx.workspace, found["id"])
         return conflict_json(ctx, {**found, "ours": ours}), False
     # A newer incoming version is a new conflict. At most one is open for a key, so the older one ends here.
     settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, statuses.SUPERSEDED)
@@ -105,29 +104,21 @@ def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
 
 def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str, how: str) -> None:
     """Close open conflicts about a key, because the two sides no longer disagree in this way."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT * FROM graph_conflict WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
-        " AND kind = ? AND key = ? AND status = 'open' ORDER BY seq",
-        ctx.workspace,
-        source.id,
-        into.id,
-        doc,
-        kind.name,
-        key,
+        " AND kind = ? AND key = ? AND status = 'open' ORDER BY seq"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, source.id, into.id, doc, kind.name, key)
     for row in rows:
         close(ctx, row, how)
 
 
 def close(ctx: Context, row: Row, how: str) -> None:
-    ctx.tx.run(
+    sql = (
         "UPDATE graph_conflict SET status = 'resolved', resolution = ?, resolved_at_ms = ?"
-        " WHERE workspace = ? AND id = ?",
-        how,
-        ctx.now_ms,
-        ctx.workspace,
-        row["id"],
+        " WHERE workspace = ? AND id = ?"
     )
+    ctx.tx.run(sql, how, ctx.now_ms, ctx.workspace, row["id"])
     ctx.emit("reasoning", "graph_conflict_resolved", row["id"], {"resolution": how, "key": row["key"]})
 
 
@@ -311,13 +302,8 @@ def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str
     place = (row["from_branch"], row["into_branch"], row["doc"], row["kind"], row["key"])
     upsert(ctx.tx, ctx.workspace, Merged(*place, row["theirs_seq"]))
     close(ctx, row, args.resolution)
-    return {
-        "workspace": ctx.workspace,
-        "conflict_id": row["id"],
-        "status": statuses.RESOLVED,
-        "resolution": args.resolution,
-        "applied": applied,
-    }
+    decided = {"status": statuses.RESOLVED, "resolution": args.resolution, "applied": applied}
+    return {"workspace": ctx.workspace, "conflict_id": row["id"], **decided}
 
 
 class GraphConflictReopen(Input):
@@ -339,12 +325,11 @@ def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, 
     # At most one conflict may be open for a key, so a newer open one is closed first.
     source, into = (branch_by_id(ctx, row[name]) for name in ("from_branch", "into_branch"))
     settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], statuses.SUPERSEDED)
-    ctx.tx.run(
+    sql = (
         "UPDATE graph_conflict SET status = 'open', resolution = NULL, resolved_at_ms = NULL"
-        " WHERE workspace = ? AND id = ?",
-        ctx.workspace,
-        row["id"],
+        " WHERE workspace = ? AND id = ?"
     )
+    ctx.tx.run(sql, ctx.workspace, row["id"])
     ctx.emit("reasoning", "graph_conflict_reopened", row["id"], {"key": row["key"]})
     return {"workspace": ctx.workspace, "conflict_id": row["id"], "status": statuses.OPEN}
 
@@ -365,13 +350,9 @@ def _take_theirs(ctx: Context, row: Row) -> bool:
 def _conflict_row(ctx: Context, conflict_id: str) -> Row:
     wanted = conflict_id.strip()
     if not CONFLICT.fullmatch(wanted):
-        raise invalid(
-            "conflict_id",
-            f"{wanted[:60]!r} is not the id of a conflict",
-            "Copy it from graph_conflicts.",
-            kind="prefix",
-            allowed=["CONFLICT-"],
-        )
+        message = f"{wanted[:60]!r} is not the id of a conflict"
+        recovery = "Copy it from graph_conflicts."
+        raise invalid("conflict_id", message, recovery, kind="prefix", allowed=["CONFLICT-"])
     row = find(ctx, wanted)
     if row is None:
         way = suggest("graph_conflicts", "Lists the open conflicts.", into="main")

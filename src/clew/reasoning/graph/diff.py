@@ -22,7 +22,7 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.rows import load
+from clew.store.rows import find, load
 
 State = Node | Edge
 
@@ -48,8 +48,7 @@ class DiffKind:
         return edge_in(ctx, links, doc, (start, rel, end), include_deleted=True)
 
     def version(self, ctx: Context, seq: int) -> Any:
-        row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-        return load(self.record, row) if row else None
+        return find(ctx.tx, ctx.workspace, self.record, seq)
 
     def versions(self, ctx: Context, doc: str, links: list[BranchPart], **bounds: Any) -> list[Any]:
         rows = versions(ctx, self.name, self.columns, doc, links, **bounds)

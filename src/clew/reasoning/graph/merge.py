@@ -249,15 +249,11 @@ def _changed(
     """The present version of every key written on the branch itself, in the order of writing."""
     found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
-        rows = ctx.tx.all(
+        sql = (
             f"SELECT * FROM {kind.name} WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND until IS NULL"
-            " ORDER BY seq LIMIT ?",
-            ctx.workspace,
-            source.id,
-            doc,
-            after,
-            limit + 1,
+            " ORDER BY seq LIMIT ?"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, source.id, doc, after, limit + 1)
         found += [(kind, load(kind.record, row)) for row in rows]
     # Nodes and edges in one order, because the cursor is a seq for both.
     found.sort(key=lambda pair: pair[1].last_seq)

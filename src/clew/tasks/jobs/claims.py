@@ -18,7 +18,7 @@ from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
 from clew.store.database import placeholders
-from clew.store.rows import load
+from clew.store.rows import first, select
 from clew.tasks.jobs.job import (
     LONGEST_TTL,
     MAX_MESSAGE,
@@ -33,6 +33,7 @@ from clew.tasks.jobs.job import (
     LeaseTtl,
     RunnerId,
     Spoken,
+    brief_of,
     check_kind,
     check_runner,
     check_status,
@@ -42,7 +43,6 @@ from clew.tasks.jobs.job import (
     job_by_id,
     job_json,
     merge_meta,
-    prompt_and_meta,
 )
 from clew.tasks.jobs.runners import LIVE, renew_lease
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Remark, proofs, say, with_salvage
@@ -81,7 +81,8 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> Json:
     Without `job` the next one is taken; `job` is null in the answer when none waits.
     """
     runner, ttl = check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
-    job = _choose_job(ctx, args)
+    named = job_by_id(ctx, args.job) if args.job is not None else None
+    job = named or next_job(ctx, args.allow_stale, args.kinds)
     if job is None:
         return _nothing(ctx)
     _check_free(ctx, job, args.allow_stale)
@@ -89,10 +90,6 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> Json:
     if args.announce:
         renew_lease(ctx, runner, LIVE, job.id, ttl)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
-
-
-def _choose_job(ctx: Context, args: JobsClaim) -> Job | None:
-    return job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
 
 
 def _nothing(ctx: Context) -> Json:
@@ -120,12 +117,9 @@ def next_job(ctx: Context, allow_stale: bool, kinds: Sequence[str] | None = None
 
 def _first(ctx: Context, status: str, condition: str, *params: Any) -> Job | None:
     """The first job of a status, by one index lookup for each priority, however long the queue is."""
-    sql = f"SELECT * FROM job WHERE workspace = ? AND status = ? AND priority = ?{condition} ORDER BY number LIMIT 1"
-    for priority in PRIORITIES:
-        row = ctx.tx.one(sql, ctx.workspace, status, priority, *params)
-        if row is not None:
-            return load(Job, row)
-    return None
+    where = f"status = ? AND priority = ?{condition} ORDER BY number"
+    found = (first(ctx.tx, ctx.workspace, Job, where, status, priority, *params) for priority in PRIORITIES)
+    return next((job for job in found if job is not None), None)
 
 
 def check_claim(ctx: Context, given: str, runner_id: str, claim_revision: int) -> Job:
@@ -157,23 +151,15 @@ def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
 
 
 def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, Json]:
-    reclaimed = job.status == RUNNING
-    previous = job.runner
     # The revision fences the claim: the former holder has a smaller one, so its writes are refused.
-    revision = job.revision + 1
-    held = replace(
-        job,
-        status=RUNNING,
-        runner=runner,
-        revision=revision,
-        claim_expires_at_ms=ctx.now_ms + ttl,
-        completed_at_ms=None,
-    )
-    kind = "reclaimed" if reclaimed else "claimed"
-    meta = {"previous_runner_id": previous, "reason": "ttl_expired"} if reclaimed else None
+    revision, expires = job.revision + 1, ctx.now_ms + ttl
+    held = replace(job, status=RUNNING, runner=runner, revision=revision, claim_expires_at_ms=expires)
+    kind, meta = "claimed", None
+    if job.status == RUNNING:
+        kind, meta = "reclaimed", {"previous_runner_id": job.runner, "reason": "ttl_expired"}
     remark = Remark(kind, f"runner: {kind} by {runner}", meta=meta, runner=runner, claim_revision=revision)
-    held, event, _ = say(ctx, held, remark)
-    payload = {"runner": runner, "claim_revision": revision, "previous_runner": previous}
+    held, event, _ = say(ctx, replace(held, completed_at_ms=None), remark)
+    payload = {"runner": runner, "claim_revision": revision, "previous_runner": job.runner}
     ctx.emit("jobs", f"job_{kind}", job.id, payload)
     return held, event
 
@@ -182,6 +168,7 @@ def _look(job: Job) -> Json:
     return suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)
 
 
+REPORTS = ("progress", "checkpoint", "question", "error", "proof_gate", "heartbeat")
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _ENDS = {"DONE": "completed", "FAILED": "failed", "CANCELED": "canceled"}
 _RESERVED = frozenset({"created", "claimed", "reclaimed", "requeued", MANAGER, *_ENDS.values()})
@@ -209,15 +196,8 @@ def tasks_jobs_report(ctx: Context, args: JobsReport) -> Json:
     ttl = lease_ttl(args.lease_ttl_ms)
     kind = _report_kind(args.kind)
     job = check_claim(ctx, args.job, args.runner_id, args.claim_revision)
-    remark = Remark(
-        kind,
-        cut(ctx, args.message, MAX_MESSAGE, "message"),
-        tuple(clean_refs(args.refs)),
-        args.percent,
-        args.meta,
-        job.runner,
-        job.revision,
-    )
+    message, refs = cut(ctx, args.message, MAX_MESSAGE, "message"), tuple(clean_refs(args.refs))
+    remark = Remark(kind, message, refs, args.percent, args.meta, job.runner, job.revision)
     merge_meta(ctx, job, args.meta)
     job, event, is_new = say(ctx, replace(job, claim_expires_at_ms=ctx.now_ms + ttl), remark)
     if is_new:
@@ -256,17 +236,11 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> Json:
 
 def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Remark) -> tuple[Job, Json]:
     """End a job. Any claim on it is void from now on."""
-    ended = replace(
-        job,
-        status=status,
-        # Ending also raises the revision, so that a late report with the old one is refused.
-        revision=job.revision + 1,
-        summary=summary,
-        claim_expires_at_ms=None,
-        completed_at_ms=ctx.now_ms,
-    )
+    # Ending also raises the revision, so that a late report with the old one is refused.
+    ended = replace(job, status=status, revision=job.revision + 1, summary=summary)
+    ended = replace(ended, claim_expires_at_ms=None, completed_at_ms=ctx.now_ms)
     ended, event, _ = say(ctx, ended, remark)
-    index_job(ctx, ended, prompt_and_meta(ctx, ended)[0])
+    index_job(ctx, ended, brief_of(ctx, ended).prompt)
     payload = {"runner": remark.runner, "claim_revision": remark.claim_revision, "refs": list(remark.refs)}
     ctx.emit("jobs", f"job_{remark.kind}", job.id, payload)
     return ended, event
@@ -274,11 +248,10 @@ def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Re
 
 def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
     """Cancel the open jobs of a task that is being deleted; reports of their runners are refused from then on."""
-    sql = f"SELECT * FROM job WHERE workspace = ? AND task = ? AND status IN ('{QUEUED}', '{RUNNING}') ORDER BY number"
-    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, task)]
-    reason = f"{task} was deleted"
+    where = f"task = ? AND status IN ('{QUEUED}', '{RUNNING}') ORDER BY number"
+    jobs = select(ctx.tx, ctx.workspace, Job, where, task)
     for job in jobs:
-        cancel_job(ctx, job, reason, (task, job.id))
+        cancel_job(ctx, job, f"{task} was deleted", (task, job.id))
     return [job.id for job in jobs]
 
 
@@ -293,7 +266,7 @@ def _no_proof(job: Job) -> ClewError:
         "PROOF_REQUIRED",
         f"{job.id} is done without a ref that leads to evidence",
         "Give a card, note or task, CMD: what was run or LINK: where it can be seen; a job or an area proves nothing.",
-        suggestions=[suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)],
+        suggestions=[_look(job)],
     )
 
 
@@ -306,10 +279,7 @@ def _with_own(refs: list[str], job_id: str) -> list[str]:
 def _report_kind(given: str) -> str:
     kind = given.strip().lower()
     if not _KIND.fullmatch(kind) or kind in _RESERVED:
-        raise invalid(
-            "kind",
-            f"{shorten(given, 40)!r} is no kind of report",
-            "Use progress, checkpoint, question, error, proof_gate or heartbeat.",
-            expected="progress, checkpoint, question, error, proof_gate, heartbeat",
-        )
+        *others, last = REPORTS
+        recovery = f"Use {', '.join(others)} or {last}."
+        raise invalid("kind", f"{shorten(given, 40)!r} is no kind of report", recovery, expected=", ".join(REPORTS))
     return kind

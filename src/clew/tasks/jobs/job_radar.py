@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid, shorten
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Name, View, operation
 from clew.store.database import placeholders
-from clew.store.rows import load
-from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
+from clew.store.rows import find_many, select
+from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, attention_of, last_seq
 from clew.tasks.jobs.claims import EXPIRED
 from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions, longer_list
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
@@ -52,9 +52,8 @@ class JobIssue:
         return (_RANK[self.severity], self.kind, self.runner or "", self.job or "")
 
     def to_json(self) -> Json:
-        shown = {"severity": self.severity, "kind": self.kind, "message": self.message}
-        named = {"runner_id": self.runner, "job_id": self.job}
-        return {**shown, **{name: value for name, value in named.items() if value is not None}}
+        shown = {**picked(self, "severity", "kind", "message"), "runner_id": self.runner, "job_id": self.job}
+        return {name: value for name, value in shown.items() if value is not None}
 
 
 def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> Json:
@@ -68,8 +67,8 @@ def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> Json:
 
 
 def _of_leases(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
-    jobs = _named_jobs(ctx, leases)
     named = Counter(lease.active_job for lease in leases if lease.active_job)
+    jobs = {job.id: job for job in find_many(ctx.tx, ctx.workspace, Job, sorted(named))}
     for lease in leases:
         active = lease.active_job
         if active is None:
@@ -100,30 +99,17 @@ def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     held = {lease.runner for lease in leases}
     # SQL allows no empty list; NOT IN ('') holds for every runner.
     marks = placeholders(len(held)) or "''"
-    rows = ctx.tx.all(
-        f"SELECT * FROM job WHERE workspace = ? AND status = '{RUNNING}'"
-        f" AND ({EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})) ORDER BY number LIMIT ?",
-        ctx.workspace,
-        ctx.now_ms,
-        *sorted(held),
-        # One more than is shown, so that has_more can be told.
-        MOST_ISSUES + 1,
-    )
-    for job in (load(Job, row) for row in rows):
+    lost = f"{EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})"
+    where = f"status = '{RUNNING}' AND ({lost}) ORDER BY number LIMIT ?"
+    # One more than is shown, so that has_more can be told.
+    params = (ctx.now_ms, *sorted(held), MOST_ISSUES + 1)
+    for job in select(ctx.tx, ctx.workspace, Job, where, *params):
         if job.expired(ctx.now_ms):
             message = f"the claim of {job.runner or 'nobody'} on {job.id} has expired; a runner may reclaim it"
             yield JobIssue("stale", "job_claim_expired", message, job.runner, job.id)
         if job.runner not in held:
             message = f"{job.id} runs under {job.runner or 'nobody'}, who has no active lease"
             yield JobIssue("warn", "job_runner_offline", message, job.runner, job.id)
-
-
-def _named_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Job]:
-    ids = sorted({lease.active_job for lease in leases if lease.active_job})
-    if not ids:
-        return {}
-    sql = f"SELECT * FROM job WHERE workspace = ? AND id IN ({placeholders(len(ids))})"
-    return {row["id"]: load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *ids)}
 
 
 LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
@@ -265,19 +251,18 @@ def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> Json:
     if args.reply_job is None or args.reply_message is None:
         raise invalid("reply_job", "reply_job and reply_message belong together", "Give both, or neither.")
     with ctx.writing() as bound:
-        job, event = post_message(
-            bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs
-        )
+        asking = job_by_id(bound, args.reply_job, "reply_job")
+        job, event = post_message(bound, asking, args.reply_message, args.reply_refs)
         return {"reply": {"event": event, "job": job_json(job)}, **_radar(bound, args)}
 
 
 def _radar(ctx: Context, args: JobsRadar) -> Json:
     filters, where, params = conditions(ctx, args)
     if "status" not in filters:
-        where += f" AND status IN ('{RUNNING}', '{QUEUED}')"
+        where += f" AND {OPEN}"
     limit = clamped(args.limit, 1, MOST)
-    sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY {INBOX_ORDER} LIMIT ?"
-    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, ctx.now_ms, limit + 1)]
+    params += [ctx.now_ms, limit + 1]
+    jobs = select(ctx.tx, ctx.workspace, Job, f"{where} ORDER BY {INBOX_ORDER} LIMIT ?", *params)
     leases = active_leases(ctx)
     status = runner_status(ctx, leases)
     given = {**filters, "stale_after_s": args.stale_after_s}

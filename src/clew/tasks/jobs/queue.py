@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_anchor
 from clew.reasoning.anchors.registry import ensure_anchor
@@ -23,11 +23,14 @@ from clew.tasks.jobs.job import (
     MAX_TITLE,
     QUEUED,
     TERMINAL,
+    TIMES,
     ClaimRevision,
     Job,
+    JobBrief,
     OfJob,
     Refs,
     RunnerId,
+    brief_of,
     check_kind,
     check_priority,
     clean_refs,
@@ -36,7 +39,6 @@ from clew.tasks.jobs.job import (
     job_by_id,
     job_json,
     merge_meta,
-    prompt_and_meta,
 )
 from clew.tasks.jobs.thread import Remark, say
 from clew.tasks.plans import find_work
@@ -74,18 +76,9 @@ def tasks_jobs_create(ctx: Context, args: JobsCreate) -> Json:
         anchor=args.anchor,
         meta=args.meta,
     )
-    return {
-        "workspace": ctx.workspace,
-        "job_id": job.id,
-        "status": job.status,
-        "title": job.title,
-        "task": job.task,
-        "anchor": job.anchor,
-        "created_at_ms": job.created_at_ms,
-        "updated_at_ms": job.updated_at_ms,
-        "job": job_json(job),
-        "event": event,
-    }
+    named = {"workspace": ctx.workspace, "job_id": job.id}
+    about = picked(job, "status", "title", "task", "anchor", *TIMES)
+    return {**named, **about, "job": job_json(job), "event": event}
 
 
 def create_job(
@@ -116,13 +109,7 @@ def create_job(
         updated_at_ms=ctx.now_ms,
     )
     insert(ctx.tx, ctx.workspace, job)
-    ctx.tx.run(
-        "INSERT INTO job_brief (workspace, job, prompt, meta) VALUES (?, ?, ?, ?)",
-        ctx.workspace,
-        job.id,
-        order,
-        canonical(meta or {}),
-    )
+    insert(ctx.tx, ctx.workspace, JobBrief(job.id, order, meta or {}))
     # The event before the index: `say` sets the job's last seq, which the search item carries.
     job, event, _ = say(ctx, job, Remark("created", job.title))
     index_job(ctx, job, order)
@@ -154,31 +141,16 @@ def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> Json:
     The next attempt starts afresh: runner, claim, summary and completion are cleared, the thread stays.
     """
     job = _to_requeue(ctx, args)
-    runner, claim = job.runner, job.revision
     merge_meta(ctx, job, args.meta)
     # A new revision voids the claim of the attempt before; a late report of its runner is refused.
-    queued = replace(
-        job,
-        status=QUEUED,
-        revision=job.revision + 1,
-        runner=None,
-        claim_expires_at_ms=None,
-        summary=None,
-        completed_at_ms=None,
-    )
-    held = args.runner_id is not None
+    cleared: Json = dict.fromkeys(("runner", "claim_expires_at_ms", "summary", "completed_at_ms"))
+    queued = replace(job, status=QUEUED, revision=job.revision + 1, **cleared)
     message = cut(ctx, args.reason or f"requeued from {job.status}", MAX_MESSAGE, "reason")
-    remark = Remark(
-        "requeued",
-        message,
-        tuple(clean_refs(args.refs)),
-        None,
-        args.meta,
-        runner if held else None,
-        claim if held else None,
-    )
+    remark = Remark("requeued", message, tuple(clean_refs(args.refs)), meta=args.meta)
+    if args.runner_id is not None:
+        remark = replace(remark, runner=job.runner, claim_revision=job.revision)
     queued, event, _ = say(ctx, queued, remark)
-    index_job(ctx, queued, prompt_and_meta(ctx, queued)[0])
+    index_job(ctx, queued, brief_of(ctx, queued).prompt)
     payload = {"from": job.status, "runner": remark.runner, "claim_revision": remark.claim_revision}
     ctx.emit("jobs", "job_requeued", job.id, payload)
     return {"workspace": ctx.workspace, "job": job_json(queued), "event": event}

@@ -205,15 +205,12 @@ def baseline(ctx: Context, target: str) -> int | None:
 
 def move_baseline(ctx: Context, target: str, seq: int) -> None:
     """Everything up to `seq` was told. Of two callers at once the one who saw more decides."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO portal_cursor (workspace, tool, target, seq) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq"
-        " WHERE excluded.seq > portal_cursor.seq",
-        ctx.workspace,
-        TOOL,
-        target,
-        seq,
+        " WHERE excluded.seq > portal_cursor.seq"
     )
+    ctx.tx.run(sql, ctx.workspace, TOOL, target, seq)
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,15 +304,13 @@ def _plan_next(ctx: Context, plan: Work) -> list[str]:
 
 def _plan_blockers(ctx: Context, plan: str) -> list[str]:
     """Blocked steps of the plan's active and planned tasks."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT step.task, step.path, step.block_reason FROM step JOIN work ON work.workspace = step.workspace"
         " AND work.id = step.task WHERE work.workspace = ? AND work.parent = ? AND work.status IN ('ACTIVE', 'TODO')"
         f" AND step.completed = 0 AND step.blocked = 1 AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
-        " ORDER BY work.number, step.created_seq, step.id LIMIT ?",
-        ctx.workspace,
-        plan,
-        MOST_LINES,
+        " ORDER BY work.number, step.created_seq, step.id LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, plan, MOST_LINES)
     return [_line(f"{row['task']} {row['path']}: {row['block_reason'] or 'blocked'}") for row in rows]
 
 

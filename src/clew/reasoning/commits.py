@@ -27,7 +27,7 @@ from clew.reasoning.document_log import (
     visible,
 )
 from clew.reasoning.documents import NOTES, append, branch_name
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
@@ -90,16 +90,8 @@ class Log(Bounded):
     cursor: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Show notes before this seq.")] = None
 
 
-LOG_BUDGET = Budget(
-    (
-        Clip("commits[].artifact", 2000),
-        Trim("commits", drop="last", floor=1, page="pagination"),
-        Clip("commits[].artifact", 200),
-        Trim("commits", drop="last", page="pagination"),
-    ),
-    16_000,
-    keep=("branch", "doc", "head_seq"),
-)
+_COMMITS = Trim("commits", drop="last", page="pagination")
+LOG_BUDGET = Budget(shrinking("commits[].artifact", (2000, 200), _COMMITS), 16_000, keep=("branch", "doc", "head_seq"))
 
 
 @operation("log", budget=LOG_BUDGET)

@@ -26,7 +26,7 @@ from clew.reasoning.documents import NOTES, Range, append, difference, entries_j
 from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.blank_forms import NOTE_FORMS
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.envelope import command, page_json
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, View, operation
@@ -44,17 +44,8 @@ def note_from_template(name: str, goal: str | None = None) -> str:
     return "\n\n".join(f"## {heading}\n{body}" for heading, body in parts)
 
 
-_SEQUENTIAL = following("entries")
-ENTRIES_BUDGET = Budget(
-    (
-        Clip("entries[].content", 2000),
-        Trim("entries", drop="first", floor=1, page="pagination", follow=_SEQUENTIAL),
-        Clip("entries[].content", 200),
-        Trim("entries", drop="first", page="pagination", follow=_SEQUENTIAL),
-    ),
-    16_000,
-    keep=("branch", "doc"),
-)
+_ENTRIES = Trim("entries", page="pagination", follow=following("entries"))
+ENTRIES_BUDGET = Budget(shrinking("entries[].content", (2000, 200), _ENTRIES), 16_000, keep=("branch", "doc"))
 
 Cursor = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Show entries before this seq.")]
 Limit = Annotated[int, Field(ge=0, le=200, description="Most entries to show; 0 counts as 1.")]

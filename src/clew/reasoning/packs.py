@@ -39,7 +39,7 @@ from clew.reasoning.pack_parts import (
 )
 from clew.reasoning.scope import NotesDoc, Scope, StepFocus, TraceDoc, ViewPlace, place_and_step, target_id
 from clew.reasoning.trace import cut_bytes
-from clew.registry.budget import Budget, Clip, Drop, Step, Trim
+from clew.registry.budget import Budget, Clip, Drop, Step, Trim, drops
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.registry.suggestions import PartBudget, bounded_part
@@ -195,15 +195,10 @@ PACK_STEPS: tuple[Step, ...] = (
     Trim("trace.entries", drop="first", page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Trim("notes.entries", drop="first", page="notes.pagination"),
     Trim("cards", drop="last"),
-    Drop("trace"),
-    Drop("notes"),
-    Drop("stats"),
+    *drops("trace", "notes", "stats"),
     Trim("engine.actions", drop="last", floor=1),
     Trim("engine.signals", drop="last", floor=1),
-    Drop("signals"),
-    Drop("engine"),
-    Drop("requested"),
-    Drop("bridge"),
+    *drops("signals", "engine", "requested", "bridge"),
 )
 PACK_BUDGET = Budget(PACK_STEPS, 20_000, keep=("capsule",))
 
@@ -281,8 +276,7 @@ CARD_STEPS: tuple[Step, ...] = (
     Drop("lane_summary"),
     Clip("candidates[].text", 80),
     Trim("candidates", drop="last", more="has_more"),
-    Drop("frontier"),
-    Drop("stats"),
+    *drops("frontier", "stats"),
     Trim("engine.actions", drop="last", floor=1),
     Trim("engine.signals", drop="last", floor=1),
     Drop("engine"),

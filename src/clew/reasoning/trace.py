@@ -9,10 +9,11 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.reasoning.documents import TRACE, append, entries_json, entry_json, tail, view
+from clew.reasoning.notes import ENTRIES_BUDGET
 from clew.reasoning.scope import Scope, Target, resolve_scope
-from clew.reasoning.sequential import SEQUENTIAL, STEP, following, is_number, lint, sequential_graph
+from clew.reasoning.sequential import SEQUENTIAL, STEP, is_number, lint, sequential_graph
 from clew.registry.arguments import check_inner
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
 from clew.store.workspaces import declare_events
@@ -157,20 +158,7 @@ class TraceHydrate(TracePlace, Bounded):
     cursor: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Show entries before this seq.")] = None
 
 
-SEQUENTIAL_FOLLOWS = following("entries")
-TRACE_BUDGET = Budget(
-    (
-        Clip("entries[].content", 2000),
-        Trim("entries", drop="first", floor=1, page="pagination", follow=SEQUENTIAL_FOLLOWS),
-        Clip("entries[].content", 200),
-        Trim("entries", drop="first", page="pagination", follow=SEQUENTIAL_FOLLOWS),
-    ),
-    16_000,
-    keep=("branch", "doc"),
-)
-
-
-@operation("trace_hydrate", budget=TRACE_BUDGET)
+@operation("trace_hydrate", budget=ENTRIES_BUDGET)
 def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
     """Show the newest part of a trace, with the branching of its numbered thoughts."""
     scope = _scope(ctx, args)

@@ -18,7 +18,7 @@ from clew.kinds import statuses
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.scope import Scope, Target, resolve_scope, target_id
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name, storage
-from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.budget import Budget, Drop, Trim, drops
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
@@ -166,21 +166,14 @@ Limit = Annotated[int, Field(ge=0, le=200)]
 
 _OPTIONAL = (
     "qualified_id",
-    "criteria_confirmed",
-    "tests_confirmed",
-    "security_confirmed",
-    "perf_confirmed",
-    "docs_confirmed",
-    "criteria_auto_confirmed",
-    "tests_auto_confirmed",
-    "created_at_ms",
-    "status_code",
-    "tasks_count",
-    "tasks_done",
+    *(f"{name}_confirmed" for name in CHECKPOINTS),
+    *("criteria_auto_confirmed", "tests_auto_confirmed"),
+    *("created_at_ms", "status_code", "tasks_count", "tasks_done"),
 )
 CONTEXT_BUDGET = Budget(
     (
-        *(Drop(f"{rows}[].{name}") for rows in ("plans", "tasks") for name in _OPTIONAL),
+        *drops(*_OPTIONAL, of="plans[]."),
+        *drops(*_OPTIONAL, of="tasks[]."),
         Trim("plans", drop="last", floor=1, page="plans_pagination", key="position"),
         Trim("tasks", drop="last", floor=1, page="tasks_pagination", key="position"),
         Drop("by_status"),

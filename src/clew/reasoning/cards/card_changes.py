@@ -17,7 +17,7 @@ from clew.reasoning.graph import Edge, Node, edge, node, node_json, nodes, put_e
 from clew.reasoning.openers import seen_card
 from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, place, scope_holding
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, LANE, PINNED, PUBLISHED, SHARED_LANE, is_pinned, lane_of
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.operation import Meta, Name, Names, Text, Whole, operation
 from clew.registry.record import Restoration, Retracted, Retraction, restorer, retracter
@@ -161,15 +161,8 @@ class ThinkPins(BoundedPlace):
     cursor: Annotated[Whole | None, Field(description="List pins older than this seq.")] = None
 
 
-PINS_BUDGET = Budget(
-    (
-        Clip("pins[].text", 400),
-        Trim("pins", drop="last", floor=1, page="pagination", key="last_seq"),
-        Clip("pins[].text", 80),
-        Trim("pins", drop="last", page="pagination", key="last_seq"),
-    ),
-    keep=("branch", "graph_doc"),
-)
+_PINS = Trim("pins", drop="last", page="pagination", key="last_seq")
+PINS_BUDGET = Budget(shrinking("pins[].text", (400, 80), _PINS), keep=("branch", "graph_doc"))
 
 
 @operation("think_pins", budget=PINS_BUDGET)

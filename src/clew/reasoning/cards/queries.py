@@ -16,7 +16,7 @@ from clew.reasoning.graph.graph_query import check_edges
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, place, place_and_step
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PUBLISHED
-from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim
+from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim, drops, shrinking
 from clew.registry.context import Context
 from clew.registry.operation import Name, Names, Text, Whole, operation
 
@@ -58,16 +58,8 @@ class ThinkQuery(ReadPlace):
     limit: Annotated[int, Field(ge=1, le=200, description="Most cards.")] = 50
 
 
-QUERY_BUDGET = Budget(
-    (
-        Clip("cards[].text", 1000),
-        Trim("cards", drop="last", floor=1, page="pagination", key="last_seq"),
-        Clip("cards[].text", 120),
-        Trim("cards", drop="last", page="pagination", key="last_seq"),
-    ),
-    16_000,
-    keep=("branch", "graph_doc"),
-)
+_CARDS = Trim("cards", drop="last", page="pagination", key="last_seq")
+QUERY_BUDGET = Budget(shrinking("cards[].text", (1000, 120), _CARDS), 16_000, keep=("branch", "graph_doc"))
 
 
 @operation("think_query", budget=QUERY_BUDGET)
@@ -106,13 +98,7 @@ class ThinkContext(ViewPlace):
 
 
 CONTEXT_BUDGET = Budget(
-    (
-        Clip("cards[].text", 600),
-        Trim("cards", drop="last", floor=1, more="has_more"),
-        Clip("cards[].text", 80),
-        Drop("stats"),
-        Trim("cards", drop="last", more="has_more"),
-    ),
+    shrinking("cards[].text", (600, 80), Trim("cards", drop="last", more="has_more"), Drop("stats")),
     16_000,
     keep=("branch", "graph_doc"),
 )
@@ -185,11 +171,11 @@ NEXT_BUDGET = Budget(
     (
         Clip("candidate.text", 1000),
         Clip("candidate.text", 100),
-        *(Drop(f"candidate.{name}") for name in ("meta", "text", "tags", "last_ts_ms", "deleted")),
+        *drops("meta", "text", "tags", "last_ts_ms", "deleted", of="candidate."),
         Clip("candidate.title", 60),
-        *(Drop(name) for name in ("step_focus", "workspace")),
+        *drops("step_focus", "workspace"),
         Pick("candidate", ("id", "type", "title", "status")),
-        *(Drop(name) for name in ("graph_doc", "branch")),
+        *drops("graph_doc", "branch"),
         Clip("candidate.title", 20),
     ),
     16_000,

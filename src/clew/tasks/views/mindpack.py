@@ -16,7 +16,7 @@ from clew.reasoning.branches import END, checked_out
 from clew.reasoning.cards.card_selection import Lens, select
 from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
-from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget import Budget, Clip, Drop, Trim, drops
 from clew.registry.context import Context
 from clew.registry.envelope import command, one_line
 from clew.registry.operation import Bounded, Name, operation
@@ -69,8 +69,8 @@ MINDPACK_BUDGET = Budget(
         Drop("changed"),
         Clip("mindpack.summary", MOST_LINE, whole_lines=True),
         # The first line is the mindpack; what else is told of it goes before the line does.
-        *(Drop(name) for name in ("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace")),
-        *(Drop(f"mindpack.{name}") for name in ("seq", "ref")),
+        *drops("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace"),
+        *drops("seq", "ref", of="mindpack."),
         Clip("mindpack.summary", 0, whole_lines=True),
     ),
     12_000,

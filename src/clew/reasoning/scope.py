@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from clew.canonical import Json, as_json
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
@@ -185,7 +186,13 @@ def _target_or(other: str) -> ClewError:
     )
 
 
-def scope_json(scope: Scope) -> dict[str, Any]:
+def located(ctx: Context, scope: Scope, *docs: str) -> Json:
+    """Where an answer comes from: the workspace, the branch, and documents of the scope."""
+    named = {f"{doc}_doc": getattr(scope, doc) for doc in docs}
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, **named}
+
+
+def scope_json(scope: Scope) -> Json:
     return {"branch": scope.branch.name, "notes_doc": scope.notes, "graph_doc": scope.graph, "trace_doc": scope.trace}
 
 
@@ -206,7 +213,7 @@ class StepFocus:
         return STEP + self.step_id.lower()
 
     def to_json(self) -> dict[str, str]:
-        return {"task_id": self.task_id, "step_id": self.step_id, "path": self.path}
+        return as_json(self)
 
     def concerns(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry belongs to this step: a note by its meta, an event by its path."""
@@ -226,11 +233,17 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
     task = _task(scope)
     wanted = step.strip()
     if wanted.lower() == FOCUS:
-        return _step(ctx, task, None) or _refuse_done(task)
+        found = _step(ctx, task, None)
+        if found is None:
+            recovery = "Name a step by its id or path, or leave step out."
+            raise invalid("step", f"{task} has no open step to focus on", recovery, [_look(task)], kind="state")
+        return found
     if STEP_ID.fullmatch(wanted.upper()):
         wanted = wanted.upper()
     elif not STEP_PATH.fullmatch(wanted):
-        raise _no_step_form(wanted, task)
+        message = f"{shorten(wanted, 60)!r} is neither focus, a step id nor a path"
+        recovery, expected = "Use focus, STEP-00000001 or s:0.", "focus, STEP-... or s:0"
+        raise invalid("step", message, recovery, [_look(task)], expected=expected)
     found = _step(ctx, task, wanted)
     if found is None:
         raise unknown_id(f"step of {task}", wanted, "Use focus, or copy the step from the task.", [_look(task)])
@@ -258,27 +271,7 @@ def _task(scope: Scope) -> str:
     return scope.target
 
 
-def _refuse_done(task: str) -> StepFocus:
-    raise ClewError(
-        "INVALID_INPUT",
-        f"step: {task} has no open step to focus on",
-        "Name a step by its id or path, or leave step out.",
-        [{"kind": "state", "field": "step"}],
-        [_look(task)],
-    )
-
-
-def _no_step_form(step: str, task: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"step: {shorten(step, 60)!r} is neither focus, a step id nor a path",
-        "Use focus, STEP-00000001 or s:0.",
-        [{"kind": "value", "field": "step", "expected": "focus, STEP-... or s:0"}],
-        [_look(task)],
-    )
-
-
-def _look(task: str) -> dict[str, Any]:
+def _look(task: str) -> Json:
     return suggest("think_context", "Shows what was thought about the task.", "medium", target=task)
 
 
@@ -300,20 +293,13 @@ class RefPlace(Input):
     graph_doc: GraphDoc = None
 
 
-class BoundedPlace(Bounded):
-    synonyms: ClassVar[dict[str, str]] = REF
-    target: Target = None
-    ref: BranchInput = None
-    graph_doc: GraphDoc = None
+class BoundedPlace(RefPlace, Bounded):
+    pass
 
 
-class ReadPlace(ContextBounded):
+class ReadPlace(RefPlace, ContextBounded):
     """A graph document read through a lens."""
 
-    synonyms: ClassVar[dict[str, str]] = REF
-    target: Target = None
-    ref: BranchInput = None
-    graph_doc: GraphDoc = None
     step: StepInput = None
     agent_id: AgentInput = None
     all_lanes: Annotated[bool, Field(description="Show drafts too.")] = False

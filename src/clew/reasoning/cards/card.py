@@ -26,6 +26,7 @@ from clew.reasoning.scope import (
     StepInput,
     Target,
     TraceDoc,
+    located,
     resolve_scope,
     resolve_step,
 )
@@ -306,10 +307,7 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
 
 def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, Any]:
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "trace", "graph"),
         "card_id": written.card_id,
         "inserted": written.inserted,
         "graph_applied": {"nodes_upserted": written.nodes_upserted, "edges_upserted": written.edges_upserted},

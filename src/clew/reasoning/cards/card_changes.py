@@ -15,7 +15,7 @@ from clew.reasoning.cards.card import card_in, change_card, place_params
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Edge, Node, edge, node, node_json, nodes, put_edge, put_node
 from clew.reasoning.openers import seen_card
-from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, place, scope_holding
+from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, located, place, scope_holding
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, LANE, PINNED, PUBLISHED, SHARED_LANE, is_pinned, lane_of
 from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
@@ -86,9 +86,7 @@ def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
         meta = {"card_ids": ids, "status": status}
         remark(ctx, scope, "think_set_status", f"{', '.join(ids[:5])}: {status}", args.message, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "status": status,
         "applied": applied_json(ctx, written),
     }
@@ -143,9 +141,7 @@ def think_pin(ctx: Context, args: ThinkPin) -> dict[str, Any]:
     cards = [card_in(ctx, scope, card_id, "targets") for card_id in id_list(args.targets, "targets")]
     changed = [set_pin(ctx, scope, card, args.pinned) for card in cards]
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "pinned": args.pinned,
         "applied": applied_json(ctx, [card for card in changed if card is not None]),
     }
@@ -173,9 +169,7 @@ def think_pins(ctx: Context, args: ThinkPins) -> dict[str, Any]:
         ctx, scope.branch, scope.graph, types=CARD_TYPES, tags_all=[PINNED], cursor=args.cursor, limit=args.limit
     )
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "pins": [node_json(card) for card in page.nodes],
         "pagination": page.page(args.cursor, args.limit),
     }
@@ -204,9 +198,7 @@ def think_link(ctx: Context, args: ThinkLink) -> dict[str, Any]:
         meta = {"from": start, "rel": rel, "to": end}
         remark(ctx, scope, "think_link", f"{start} {rel} {end}", args.message, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "applied": applied_json(ctx, [], 1 if made else 0, made.last_seq if made else None),
     }
 
@@ -274,10 +266,7 @@ def think_publish(ctx: Context, args: ThinkPublish) -> dict[str, Any]:
     source = _unpublished(card_in(ctx, scope, args.card_id), scope)
     published_id, written = publish(ctx, scope, source, args.pin)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "trace", "graph"),
         "source_card_id": source.id,
         "published_card_id": published_id,
         "inserted": written is not None,
@@ -318,9 +307,7 @@ def think_nominal_merge(ctx: Context, args: ThinkNominalMerge) -> dict[str, Any]
             merged += [written] if written else []
             edges.append(put_edge(ctx, scope.branch, scope.graph, card.id, DEDUP, kept.id))
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "merged_groups": [
             {"canonical_id": kept.id, "merged_ids": [card.id for card in others]}
             for kept, others in groups[: args.limit_groups]

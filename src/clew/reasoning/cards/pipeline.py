@@ -23,6 +23,7 @@ from clew.reasoning.scope import (
     StepInput,
     Target,
     TraceDoc,
+    located,
     resolve_scope,
     resolve_step,
 )
@@ -144,11 +145,7 @@ def think_pipeline(ctx: Context, args: ThinkPipeline) -> dict[str, Any]:
     if args.note_decision and done.note is None:
         ctx.warn("NOTE_IGNORED", "note_decision needs a decision stage; nothing was noted", "Give decision as well.")
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
-        "notes_doc": scope.notes,
+        **located(ctx, scope, "trace", "graph", "notes"),
         "cards": [_stage_json(stage, card) for stage, card in done.cards],
         "graph_applied": {
             "nodes_upserted": sum(card.nodes_upserted for _, card in done.cards),

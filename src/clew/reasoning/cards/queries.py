@@ -14,7 +14,7 @@ from clew.reasoning.cards.forms import check_card_type
 from clew.reasoning.graph import Node, node, node_json, nodes
 from clew.reasoning.graph.graph_query import check_edges
 from clew.reasoning.premises import suspects
-from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, place, place_and_step
+from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, located, place, place_and_step
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PUBLISHED
 from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim, drops, shrinking
 from clew.registry.context import Context
@@ -82,9 +82,7 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         as_of=args.as_of,
     )
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "cards": cards_json(ctx, scope, page.nodes, args.as_of),
         "pagination": page.page(args.cursor, args.limit),
@@ -111,9 +109,7 @@ def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
     chosen = select(ctx, scope, args.lens, args.limit_cards, lens_of(args, step))
     cards = chosen.listed()
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "view": args.lens,
         "as_of": seen_at(ctx, args),
         **({"step_focus": step.to_json()} if step else {}),
@@ -158,9 +154,7 @@ def think_frontier(ctx: Context, args: FrontierPlace) -> dict[str, Any]:
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), args.limits)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}, args.as_of),
         "truncated": any(page.has_more for page in pages.values()),
@@ -192,9 +186,7 @@ def think_next(ctx: Context, args: ViewPlace) -> dict[str, Any]:
     cards = [card for page in pages.values() for card in page.nodes]
     candidate = max(cards, key=lambda card: card.last_seq, default=None)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "candidate": cards_json(ctx, scope, [candidate], args.as_of)[0] if candidate else None,
     }
@@ -212,9 +204,7 @@ def think_lint(ctx: Context, args: BoundedPlace) -> dict[str, Any]:
     edges = check_edges(ctx, scope, MOST_ERRORS)
     errors = [*edges["errors"], *_card_errors(ctx, scope)]
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "ok": not errors,
         "stats": edges["stats"],
         "errors": errors[:MOST_ERRORS],

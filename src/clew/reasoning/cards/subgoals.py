@@ -17,7 +17,7 @@ from clew.reasoning.cards.forms import Card, CardInput, read_card
 from clew.reasoning.documents import GRAPH, TRACE
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, edges_at, node, put_edge
-from clew.reasoning.scope import GraphDoc, Scope, TraceDoc
+from clew.reasoning.scope import GraphDoc, Scope, TraceDoc, located
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text, operation
 
@@ -128,9 +128,7 @@ def think_subgoal_close(ctx: Context, args: ThinkSubgoalClose) -> dict[str, Any]
         meta = {"card_ids": [subgoal.id], "status": CLOSED}
         remark(ctx, scope, "think_subgoal_close", f"{subgoal.id}: {CLOSED}", None, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "subgoal_id": subgoal.id,
         "return_card_id": returned.card_id if returned else None,
         "applied": applied_json(ctx, [written] if written else [], returned.edges_upserted if returned else 0),

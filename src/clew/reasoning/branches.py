@@ -60,12 +60,8 @@ def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
     name = check_name(name, field)
     found = find_branch(ctx, name)
     if found is None:
-        raise unknown_id(
-            "branch",
-            name,
-            "Name an existing branch, or create it first.",
-            [suggest("branch_list", "Shows the branches there are."), _creation(name)],
-        )
+        ways = [suggest("branch_list", "Shows the branches there are."), _creation(name)]
+        raise unknown_id("branch", name, "Name an existing branch, or create it first.", ways)
     return found
 
 
@@ -93,12 +89,9 @@ def branch_by_id(ctx: Context, number: int) -> Branch:
 
 def checked_out(ctx: Context) -> Branch:
     if ctx.ws.checkout is None:
-        raise ClewError(
-            "NO_CHECKOUT",
-            "no branch is checked out",
-            "Check out a branch.",
-            suggestions=[suggest("checkout", "Checks out the default branch.", "high", ref="main")],
-        )
+        message = "no branch is checked out"
+        ways = [suggest("checkout", "Checks out the default branch.", "high", ref="main")]
+        raise ClewError("NO_CHECKOUT", message, "Check out a branch.", suggestions=ways)
     return branch_by_id(ctx, ctx.ws.checkout)
 
 
@@ -129,12 +122,9 @@ def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
     """Create a branch that sees what `base` holds now; without a base it starts empty."""
     name = check_name(name, "name")
     if find_branch(ctx, name) is not None:
-        raise ClewError(
-            "CONFLICT",
-            f"branch {name} exists already",
-            "Choose another name, or check it out.",
-            suggestions=[suggest("checkout", "Checks out the branch that exists.", "high", ref=name)],
-        )
+        recovery = "Choose another name, or check it out."
+        ways = [suggest("checkout", "Checks out the branch that exists.", "high", ref=name)]
+        raise ClewError("CONFLICT", f"branch {name} exists already", recovery, suggestions=ways)
     if base is not None and len(chain(ctx, base)) >= MAX_DEPTH:
         raise ClewError(
             "INVALID_INPUT",
@@ -253,12 +243,9 @@ def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
     sql = f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL AND id <> ?"
     taken = ctx.tx.one(sql, ctx.workspace, new, branch.id)
     if taken:
-        raise ClewError(
-            "CONFLICT",
-            f"branch {new} exists already",
-            "Choose another name.",
-            suggestions=[suggest("branch_list", "Shows the names that are taken.")],
-        )
+        message = f"branch {new} exists already"
+        ways = [suggest("branch_list", "Shows the names that are taken.")]
+        raise ClewError("CONFLICT", message, "Choose another name.", suggestions=ways)
     if new != branch.name:
         ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
         # The name is the only part of a branch that can change; the memo of its chain holds numbers and stays valid.
@@ -329,10 +316,6 @@ def _refuse_in_use(ctx: Context, branch: Branch) -> None:
         problem, way = f"belongs to {owner}", suggest("branch_list", "Shows the other branches.")
     else:
         return
-    raise ClewError(
-        "INVALID_INPUT",
-        f"branch {branch.name} {problem} and cannot be deleted",
-        "Check out or delete the other one first.",
-        [{"kind": "state", "field": "name"}],
-        [way],
-    )
+    message = f"branch {branch.name} {problem} and cannot be deleted"
+    recovery = "Check out or delete the other one first."
+    raise ClewError("INVALID_INPUT", message, recovery, [{"kind": "state", "field": "name"}], [way])

@@ -129,12 +129,9 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
     seq = point_seq(ctx, point, "from")
     if tag_named(ctx, name) is not None and not args.force:
         again = {"name": name, "force": True, "from": str(seq) if args.from_ is None else args.from_}
-        raise ClewError(
-            "CONFLICT",
-            f"tag {name} exists already",
-            "Choose another name, or move it with force=true.",
-            suggestions=[suggest("tag_create", "Moves the tag.", "medium", **again), SHOW_TAGS],
-        )
+        recovery = "Choose another name, or move it with force=true."
+        ways = [suggest("tag_create", "Moves the tag.", "medium", **again), SHOW_TAGS]
+        raise ClewError("CONFLICT", f"tag {name} exists already", recovery, suggestions=ways)
     ctx.tx.run("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
     row = {"name": name, "branch": point.branch.id, "doc": NOTES, "seq": seq, "created_at_ms": ctx.now_ms}
     sql = "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)"

@@ -150,13 +150,10 @@ def point_seq(ctx: Context, point: LogPoint, field: str) -> int:
     """The seq of the entry at a position; refused for an empty log."""
     seq = point.seq if point.seq is not None else head(ctx, point.branch)
     if seq is None:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{field}: branch {point.branch.name} has no notes yet",
-            "Write a note first.",
-            [{"kind": "state", "field": field}],
-            [suggest("commit", "Writes a first note.", artifact="First note.", message="Start")],
-        )
+        message = f"{field}: branch {point.branch.name} has no notes yet"
+        hints = [{"kind": "state", "field": field}]
+        ways = [suggest("commit", "Writes a first note.", artifact="First note.", message="Start")]
+        raise ClewError("INVALID_INPUT", message, "Write a note first.", hints, ways)
     return seq
 
 

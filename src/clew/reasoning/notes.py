@@ -357,10 +357,6 @@ def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> Non
 
 
 def _refused(message: str, field: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        message,
-        "Name another branch in into.",
-        [{"kind": "value", "field": field}],
-        [suggest("branch_list", "Shows the branches and their bases.")],
-    )
+    recovery = "Name another branch in into."
+    ways = [suggest("branch_list", "Shows the branches and their bases.")]
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "value", "field": field}], ways)

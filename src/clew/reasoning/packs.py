@@ -167,11 +167,9 @@ def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
     }
     if not any(has.values()):
         return None
-    ctx.warn(
-        "CONTEXT_EMPTY_FOR_TARGET",
-        f"{pack.scope.target} has no notes or cards; branch {here.branch.name} has",
-        f"Read branch {here.branch.name} instead, or write to {pack.scope.target}.",
-    )
+    message = f"{pack.scope.target} has no notes or cards; branch {here.branch.name} has"
+    recovery = f"Read branch {here.branch.name} instead, or write to {pack.scope.target}."
+    ctx.warn("CONTEXT_EMPTY_FOR_TARGET", message, recovery)
     return {
         "checkout": here.branch.name,
         "docs": {"notes": here.notes, "trace": here.trace, "graph": here.graph},
@@ -392,9 +390,7 @@ def _write(path: Path, data: bytes, shown: str) -> None:
         scratch.replace(path)
     except OSError as problem:
         scratch.unlink(missing_ok=True)
-        raise ClewError(
-            "IO_ERROR",
-            f"out_file: cannot write {shorten(shown, 120)!r}: {problem.strerror or problem}",
-            "Choose a path that can be written.",
-            suggestions=[suggest("context_pack", "Gives the pack as an answer instead.")],
-        ) from problem
+        message = f"out_file: cannot write {shorten(shown, 120)!r}: {problem.strerror or problem}"
+        recovery = "Choose a path that can be written."
+        ways = [suggest("context_pack", "Gives the pack as an answer instead.")]
+        raise ClewError("IO_ERROR", message, recovery, suggestions=ways) from problem

@@ -55,14 +55,10 @@ def target_id(target: str | TargetRef | None, field: str = "target") -> str | No
     name, kind = given.strip(), None if isinstance(target, str) else target.kind
     found = "plan" if PLAN.fullmatch(name) else "task" if TASK.fullmatch(name) else None
     if found is None or (kind is not None and kind != found):
-        raise invalid(
-            field,
-            f"{name[:60]!r} is not the id of a {kind or 'plan or task'}",
-            "Use an id such as PLAN-001 or TASK-001.",
-            [suggest("status", "Shows the state of the workspace.")],
-            kind="prefix",
-            allowed=["PLAN-", "TASK-"],
-        )
+        message = f"{name[:60]!r} is not the id of a {kind or 'plan or task'}"
+        recovery = "Use an id such as PLAN-001 or TASK-001."
+        ways = [suggest("status", "Shows the state of the workspace.")]
+        raise invalid(field, message, recovery, ways, kind="prefix", allowed=["PLAN-", "TASK-"])
     return name
 
 
@@ -150,12 +146,8 @@ def scope_of(ctx: Context, target: str) -> Scope:
     # Only `forget_scope` changes this row, and it drops the memo.
     ctx.memo[key] = row
     if row is None:
-        raise unknown_id(
-            "target",
-            target,
-            "Copy the id from a snapshot, or start a task.",
-            [suggest("tasks_macro_start", "Starts a task.", "medium", task_title="New task")],
-        )
+        ways = [suggest("tasks_macro_start", "Starts a task.", "medium", task_title="New task")]
+        raise unknown_id("target", target, "Copy the id from a snapshot, or start a task.", ways)
     branch = branch_by_id(ctx, row["branch"])
     return Scope(branch, row["notes_doc"], row["graph_doc"], row["trace_doc"], row["id"], row["kind"])
 
@@ -178,12 +170,9 @@ def _as_sent(ctx: Context, field: str) -> str:
 
 def _target_or(other: str) -> ClewError:
     options = [{"keep": "target", "drop": other}, {"keep": other, "drop": "target"}]
-    return ClewError(
-        "INVALID_INPUT",
-        f"target and {other} exclude each other: a target brings its own branch and documents",
-        f"Keep target or {other}.",
-        [{"kind": "choose_one", "fields": ["target", other], "options": options}],
-    )
+    message = f"target and {other} exclude each other: a target brings its own branch and documents"
+    hints = [{"kind": "choose_one", "fields": ["target", other], "options": options}]
+    return ClewError("INVALID_INPUT", message, f"Keep target or {other}.", hints)
 
 
 def located(ctx: Context, scope: Scope, *docs: str) -> Json:

@@ -171,13 +171,9 @@ def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 def workspace_use(ctx: Context, args: Input) -> dict[str, Any]:
     """Make the named workspace the default of this connection."""
     if args.workspace is None:
-        raise invalid(
-            "workspace",
-            "is required",
-            "Name the workspace to use.",
-            [suggest("workspace_list", "Lists the workspaces that hold something.", "high")],
-            kind="missing_required",
-        )
+        recovery = "Name the workspace to use."
+        ways = [suggest("workspace_list", "Lists the workspaces that hold something.", "high")]
+        raise invalid("workspace", "is required", recovery, ways, kind="missing_required")
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
     wanted = check_workspace(args.workspace)
     cleared = wanted == ctx.settings.workspace and ctx.connection.workspace_override is not None

@@ -89,11 +89,8 @@ def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
         raise invalid(f"operations[{number}].tool", "is required", "Name an operation.", kind="missing_required")
     name = find_operation(named).name
     if name not in ALLOWED:
-        raise invalid(
-            f"operations[{number}].tool",
-            f"{name} cannot be part of a batch",
-            f"Use one of {', '.join(sorted(ALLOWED))}.",
-        )
+        recovery = f"Use one of {', '.join(sorted(ALLOWED))}."
+        raise invalid(f"operations[{number}].tool", f"{name} cannot be part of a batch", recovery)
     arguments = dict(item.args or item.arguments or {})
     if arguments.get("workspace", ctx.workspace) != ctx.workspace:
         raise invalid(f"operations[{number}].args.workspace", "a batch stays in one workspace", "Leave workspace out.")

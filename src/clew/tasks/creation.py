@@ -71,14 +71,10 @@ def parent_plan(ctx: Context, parent: str | None) -> Work:
             kind="missing_required",
         )
     if not PLAN.fullmatch(parent.strip()):
-        raise invalid(
-            "parent",
-            f"{parent[:60]!r} is not a plan id",
-            "Use an id such as PLAN-001.",
-            [suggest("tasks_context", "Shows the plans there are.")],
-            kind="prefix",
-            allowed=["PLAN-"],
-        )
+        message = f"{parent[:60]!r} is not a plan id"
+        recovery = "Use an id such as PLAN-001."
+        ways = [suggest("tasks_context", "Shows the plans there are.")]
+        raise invalid("parent", message, recovery, ways, kind="prefix", allowed=["PLAN-"])
     return work_by_id(ctx, parent.strip())
 
 
@@ -220,14 +216,9 @@ def _named_plan(args: NewTask) -> str | None:
         raise invalid("plan", "plan, parent and target name different plans", "Keep one of them.", kind="choose_one")
     for value in named:
         if TASK.fullmatch(value):
-            raise invalid(
-                "plan",
-                f"{value} is a task, and a task belongs to a plan",
-                "Name a plan.",
-                [suggest("tasks_context", "Shows the plans there are.")],
-                kind="prefix",
-                allowed=["PLAN-"],
-            )
+            message = f"{value} is a task, and a task belongs to a plan"
+            ways = [suggest("tasks_context", "Shows the plans there are.")]
+            raise invalid("plan", message, "Name a plan.", ways, kind="prefix", allowed=["PLAN-"])
     return next(iter(named), None)
 
 
@@ -282,13 +273,10 @@ def bootstrapped_json(ctx: Context, done: Bootstrapped) -> Json:
 
 
 def no_home() -> ClewError:
-    return invalid(
-        "plan",
-        "plan or plan_title is required, and no plan is in focus",
-        "Name a plan, or give the title of a new one.",
-        [suggest("tasks_context", "Shows the plans there are.")],
-        kind="missing_required",
-    )
+    message = "plan or plan_title is required, and no plan is in focus"
+    recovery = "Name a plan, or give the title of a new one."
+    ways = [suggest("tasks_context", "Shows the plans there are.")]
+    return invalid("plan", message, recovery, ways, kind="missing_required")
 
 
 def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Work, list[Json]]:
@@ -333,12 +321,8 @@ def _refuse_empty_tests(steps: Sequence[StepInput]) -> None:
     """Tests may be left out; an empty list says that there is nothing to check, and that is never so."""
     for number, step in enumerate(steps):
         if step.tests is not None and not any(line.strip() for line in step.tests):
-            raise invalid(
-                f"steps[{number}].tests",
-                "must hold a line",
-                "Say what checks the step, or leave tests out.",
-                kind="non_empty",
-            )
+            recovery = "Say what checks the step, or leave tests out."
+            raise invalid(f"steps[{number}].tests", "must hold a line", recovery, kind="non_empty")
 
 
 def _two_titles(first: str, second: str) -> ClewError:

@@ -108,12 +108,9 @@ def check_dependencies(ctx: Context, work: Work, ids: Iterable[str]) -> tuple[st
             raise invalid("depends_on", f"{id[:60]!r} is not a plan or task id", "Use ids such as TASK-002.")
         # Refused before it is written: in a circle each would wait for the others.
         if work.id in _reachable(ctx, work_by_id(ctx, id)):
-            raise invalid(
-                "depends_on",
-                f"{id} rests on {work.id} already",
-                "Leave it out: a circle of dependencies never ends.",
-                [suggest("tasks_context", "Shows the tasks.")],
-            )
+            recovery = "Leave it out: a circle of dependencies never ends."
+            ways = [suggest("tasks_context", "Shows the tasks.")]
+            raise invalid("depends_on", f"{id} rests on {work.id} already", recovery, ways)
     return wanted
 
 

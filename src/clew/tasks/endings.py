@@ -70,13 +70,8 @@ def _wake(ctx: Context, work: Work, args: Complete) -> int | None:
     if given and (args.status != statuses.WORK_PARKED or not work.is_task):
         raise invalid(given[0], "only a task that is PARKED wakes up", "Leave it out, or park a task.")
     if len(given) > 1:
-        raise invalid(
-            "parked_for_s",
-            "parked_for_s and parked_until_ts_ms exclude each other",
-            "Keep one of them.",
-            kind="choose_one",
-            fields=given,
-        )
+        message = "parked_for_s and parked_until_ts_ms exclude each other"
+        raise invalid("parked_for_s", message, "Keep one of them.", kind="choose_one", fields=given)
     return ctx.now_ms + args.parked_for_s * 1000 if args.parked_for_s is not None else args.parked_until_ts_ms
 
 

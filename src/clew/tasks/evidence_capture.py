@@ -187,11 +187,8 @@ def capture(
 def warn_weak(ctx: Context, checks: Sequence[str], attachments: Sequence[str]) -> None:
     missing = weak(checks, attachments)
     if missing:
-        ctx.warn(
-            "PROOF_WEAK",
-            f"the proof has no {' and no '.join(missing)} receipt",
-            "Add " + " and ".join(f"{tag}: ..." for tag in missing) + ".",
-        )
+        recovery = "Add " + " and ".join(f"{tag}: ..." for tag in missing) + "."
+        ctx.warn("PROOF_WEAK", f"the proof has no {' and no '.join(missing)} receipt", recovery)
 
 
 def nothing_captured(work: Work) -> Exception:

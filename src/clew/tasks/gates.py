@@ -91,11 +91,8 @@ def confirmations(found: Gate) -> Any:
 def warn_of_proof(ctx: Context, step: Step, found: Gate) -> None:
     """Mode `warn`: the step closes, and the answer says what would have been welcome."""
     if found.wanted_proof:
-        ctx.warn(
-            "PROOF_MISSING",
-            f"{step.path} was closed without proof for {', '.join(found.wanted_proof)}",
-            "Capture it with tasks_evidence_capture.",
-        )
+        message = f"{step.path} was closed without proof for {', '.join(found.wanted_proof)}"
+        ctx.warn("PROOF_MISSING", message, "Capture it with tasks_evidence_capture.")
 
 
 def checkpoints_missing(ctx: Context, step: Step, found: Gate) -> ClewError:

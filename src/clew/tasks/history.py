@@ -190,19 +190,13 @@ def entry_of(row: Row) -> UndoEntry:
 
 
 def _nothing(work: Work, what: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"{work.id} has nothing to {what}",
-        "The history shows what can be taken back.",
-        [{"kind": "state", "field": "task"}],
-        [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
-    )
+    message = f"{work.id} has nothing to {what}"
+    recovery = "The history shows what can be taken back."
+    ways = [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})]
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "state", "field": "task"}], ways)
 
 
 def _moved_on(work: Work, done: UndoEntry) -> ClewError:
-    return ClewError(
-        "REVISION_MISMATCH",
-        f"{done.entity} is no longer as operation {done.seq} left it",
-        "Change it directly instead.",
-        suggestions=[suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
-    )
+    message = f"{done.entity} is no longer as operation {done.seq} left it"
+    ways = [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})]
+    return ClewError("REVISION_MISMATCH", message, "Change it directly instead.", suggestions=ways)

@@ -179,12 +179,8 @@ def position(since: str | None, field: str = "since") -> int:
         return 0
     match = _EVENT.fullmatch(since.strip())
     if match is None:
-        raise invalid(
-            field,
-            f"{since[:40]!r} is not an event id",
-            "Use an id such as evt_0000000000000012.",
-            [suggest("tasks_delta", "Reads from the beginning.")],
-            kind="prefix",
-            allowed=["evt_"],
-        )
+        message = f"{since[:40]!r} is not an event id"
+        recovery = "Use an id such as evt_0000000000000012."
+        ways = [suggest("tasks_delta", "Reads from the beginning.")]
+        raise invalid(field, message, recovery, ways, kind="prefix", allowed=["evt_"])
     return int(match.group(1))

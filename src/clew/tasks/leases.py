@@ -169,12 +169,8 @@ def _ttl(given: int) -> int:
 
 def _agent(ctx: Context) -> str:
     if ctx.agent is None:
-        raise invalid(
-            "agent_id",
-            "a lease needs a holder",
-            "Give agent_id, or start the server with --agent-id.",
-            kind="missing_required",
-        )
+        recovery = "Give agent_id, or start the server with --agent-id."
+        raise invalid("agent_id", "a lease needs a holder", recovery, kind="missing_required")
     return ctx.agent
 
 
@@ -185,12 +181,10 @@ def _check_held(ctx: Context, step: Step) -> None:
     free = suggest(
         "tasks_step_lease_claim", "Takes the lease.", "high", task=step.task, step_id=step.id, agent_id=agent
     )
-    raise ClewError(
-        "STEP_LEASE_NOT_HELD",
-        f"{agent} does not hold the lease of {step.path} ({step.id})",
-        "Claim it first." if lease is None else f"{lease.holder} holds it.",
-        suggestions=[free if lease is None else _look(step)],
-    )
+    message = f"{agent} does not hold the lease of {step.path} ({step.id})"
+    recovery = "Claim it first." if lease is None else f"{lease.holder} holds it."
+    ways = [free if lease is None else _look(step)]
+    raise ClewError("STEP_LEASE_NOT_HELD", message, recovery, suggestions=ways)
 
 
 def _look(step: Step) -> Json:

@@ -180,11 +180,9 @@ def _note_override(ctx: Context, task: Work, step: Step, override: Override, mis
         subject=task.id,
         path=step.path,
     )
-    ctx.warn(
-        "STRICT_OVERRIDE_APPLIED",
-        f"{step.path} was closed although it lacks {lacks}",
-        "The reason and the risk are kept in the task's notes.",
-    )
+    message = f"{step.path} was closed although it lacks {lacks}"
+    recovery = "The reason and the risk are kept in the task's notes."
+    ctx.warn("STRICT_OVERRIDE_APPLIED", message, recovery)
 
 
 def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:

@@ -160,13 +160,9 @@ def select_step(ctx: Context, task: Work, path: str | None, step_id: str | None)
     by_id = _by_id(ctx, task, step_id) if step_id is not None else None
     by_path = _by_path(ctx, task, path) if path is not None else None
     if by_id is not None and by_path is not None and by_id.id != by_path.id:
-        raise invalid(
-            "path",
-            f"{by_path.path} is {by_path.id}, not {by_id.id}",
-            "Give path or step_id, or both for the same step.",
-            kind="choose_one",
-            fields=["path", "step_id"],
-        )
+        message = f"{by_path.path} is {by_path.id}, not {by_id.id}"
+        recovery = "Give path or step_id, or both for the same step."
+        raise invalid("path", message, recovery, kind="choose_one", fields=["path", "step_id"])
     found = by_id or by_path
     assert found is not None
     return found
@@ -209,10 +205,7 @@ def look(task: Work) -> list[Json]:
 def _no_selector(ctx: Context, task: Work) -> ClewError:
     first = first_open(ctx, task.id)
     advice = f" The first open one is {first.path} ({first.id})." if first else ""
-    return ClewError(
-        "INVALID_INPUT",
-        "path or step_id: one of them is required",
-        f"Say which step of {task.id} you mean.{advice}",
-        [{"kind": "missing_required", "field": "step_id"}],
-        look(task),
-    )
+    message = "path or step_id: one of them is required"
+    recovery = f"Say which step of {task.id} you mean.{advice}"
+    hints = [{"kind": "missing_required", "field": "step_id"}]
+    return ClewError("INVALID_INPUT", message, recovery, hints, look(task))

@@ -213,13 +213,10 @@ def finish_step(
 
 def _check_open(step: Step) -> None:
     if step.completed:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{step.path} ({step.id}) is done already",
-            "Go on with the next step.",
-            [{"kind": "state", "field": "step_id"}],
-            [suggest("tasks_snapshot", "Shows what is next.", "high", task=step.task)],
-        )
+        message = f"{step.path} ({step.id}) is done already"
+        hints = [{"kind": "state", "field": "step_id"}]
+        ways = [suggest("tasks_snapshot", "Shows what is next.", "high", task=step.task)]
+        raise ClewError("INVALID_INPUT", message, "Go on with the next step.", hints, ways)
 
 
 class CloseStep(OfStep, Revised):

@@ -136,13 +136,10 @@ def explicit_target(args: Any) -> str | None:
 
 
 def no_target(ctx: Context) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        "no plan or task is named and none is in focus",
-        "Name one, or set the focus with tasks_focus_set.",
-        [{"kind": "missing_required", "field": "target"}],
-        known_work(ctx),
-    )
+    message = "no plan or task is named and none is in focus"
+    recovery = "Name one, or set the focus with tasks_focus_set."
+    hints = [{"kind": "missing_required", "field": "target"}]
+    return ClewError("INVALID_INPUT", message, recovery, hints, known_work(ctx))
 
 
 def _of_kind(ctx: Context, work: Work, kind: str) -> Work:

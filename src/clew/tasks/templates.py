@@ -137,12 +137,8 @@ def template_by_id(id: str, kind: str, field: str = "template") -> Template:
         if template.id == wanted:
             return template
     names = ", ".join(template.id for template in known)
-    raise unknown_id(
-        f"{kind} template",
-        id,
-        f"Use one of {names} as {field}.",
-        [suggest("tasks_templates_list", "Shows the templates.")],
-    )
+    ways = [suggest("tasks_templates_list", "Shows the templates.")]
+    raise unknown_id(f"{kind} template", id, f"Use one of {names} as {field}.", ways)
 
 
 def _step_json(spec: StepSpec) -> Json:

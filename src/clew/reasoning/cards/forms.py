@@ -104,14 +104,12 @@ def check_card_type(value: str, field: str = "card.type") -> str:
     kind = value.strip().lower()
     if kind not in CARD_TYPES:
         near = nearest(kind, list(CARD_TYPES)) or "note"
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{field}: {shorten(value, 60)!r} is not a card type",
-            f"Use one of: {', '.join(CARD_TYPES)}.",
-            [{"kind": "choice", "field": field, "expected": ", ".join(CARD_TYPES)}],
-            [suggest("think_template", "Shows what such a card looks like.", "high", type=near)],
-            {"supported_types": list(CARD_TYPES)},
-        )
+        message = f"{field}: {shorten(value, 60)!r} is not a card type"
+        recovery = f"Use one of: {', '.join(CARD_TYPES)}."
+        hints = [{"kind": "choice", "field": field, "expected": ", ".join(CARD_TYPES)}]
+        ways = [suggest("think_template", "Shows what such a card looks like.", "high", type=near)]
+        details = {"supported_types": list(CARD_TYPES)}
+        raise ClewError("INVALID_INPUT", message, recovery, hints, ways, details)
     return kind
 
 

@@ -291,13 +291,11 @@ def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str
     """Decide a conflict; the same difference is never reported again."""
     row = _conflict_row(ctx, args.conflict_id)
     if row["status"] != statuses.OPEN:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{row['id']} is resolved already ({row['resolution']})",
-            "Change the node or edge itself if you decided otherwise since.",
-            [{"kind": "state", "field": "conflict_id"}],
-            [suggest("graph_conflict_show", "Shows how it was resolved.", conflict_id=row["id"])],
-        )
+        message = f"{row['id']} is resolved already ({row['resolution']})"
+        recovery = "Change the node or edge itself if you decided otherwise since."
+        hints = [{"kind": "state", "field": "conflict_id"}]
+        ways = [suggest("graph_conflict_show", "Shows how it was resolved.", conflict_id=row["id"])]
+        raise ClewError("INVALID_INPUT", message, recovery, hints, ways)
     applied = args.resolution == "use_from" and _take_theirs(ctx, row)
     place = (row["from_branch"], row["into_branch"], row["doc"], row["kind"], row["key"])
     upsert(ctx.tx, ctx.workspace, Merged(*place, row["theirs_seq"]))

@@ -96,11 +96,9 @@ def start_scan(ctx: Context, args: Any) -> TranscriptPass:
     prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
     project = None if ctx.connection.local else default_prefix()
     if project is not None and not f"{prefix.rstrip('/')}/".startswith(f"{project}/"):
-        ctx.warn(
-            "TRANSCRIPTS_PROJECT_ONLY",
-            f"only sessions of {project} are read; those of other projects are left out",
-            "Call it from this machine's shell (clew call) to read all.",
-        )
+        message = f"only sessions of {project} are read; those of other projects are left out"
+        recovery = "Call it from this machine's shell (clew call) to read all."
+        ctx.warn("TRANSCRIPTS_PROJECT_ONLY", message, recovery)
     root = root_directory(args.root_dir, anywhere=project is None)
     return TranscriptPass(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
 
@@ -112,11 +110,9 @@ def transcript_id(path: str, byte: int) -> str:
 
 def warn_of_limits(ctx: Context, scan: TranscriptPass) -> None:
     if scan.allowance.ran_out:
-        ctx.warn(
-            "TRANSCRIPTS_SCAN_TRUNCATED",
-            f"read {scan.allowance.used} bytes of {scan.files} files and stopped",
-            "Give a larger max_bytes_total or a narrower cwd_prefix.",
-        )
+        message = f"read {scan.allowance.used} bytes of {scan.files} files and stopped"
+        recovery = "Give a larger max_bytes_total or a narrower cwd_prefix."
+        ctx.warn("TRANSCRIPTS_SCAN_TRUNCATED", message, recovery)
     if scan.cut:
         ctx.warn(
             "TRANSCRIPTS_MAX_FILES_REACHED",

@@ -73,12 +73,10 @@ def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
     if not ctx.connection.local and not info.belongs_to(default_prefix()):
-        raise ClewError(
-            "NOT_FOUND",
-            f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project",
-            "Copy ref from a search or a digest.",
-            suggestions=[suggest("transcripts_digest", "Shows the sessions of this project.")],
-        )
+        message = f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project"
+        recovery = "Copy ref from a search or a digest."
+        ways = [suggest("transcripts_digest", "Shows the sessions of this project.")]
+        raise ClewError("NOT_FOUND", message, recovery, suggestions=ways)
     with open_file(path) as file:
         start, number = _place(ctx, file, args.ref)
         window = _window(file, start, number, args.before_lines, args.after_lines)
@@ -121,11 +119,8 @@ def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int |
     # A byte inside of a line is accepted with a warning: a file may have been rewritten since the search.
     start = _line_start(file, byte)
     if start != byte:
-        ctx.warn(
-            "TRANSCRIPTS_REF_NOT_EXACT",
-            f"byte {byte} lies inside the line that starts at {start}",
-            f"Use byte {start}.",
-        )
+        message = f"byte {byte} lies inside the line that starts at {start}"
+        ctx.warn("TRANSCRIPTS_REF_NOT_EXACT", message, f"Use byte {start}.")
     return start, 1 if start == 0 else None
 
 
@@ -145,12 +140,10 @@ def _byte_of_line(file: BinaryIO, wanted: int) -> int:
                 place = block.index(b"\n", place + 1)
             return byte + place + 1
         if byte > COUNTED:
-            raise ClewError(
-                "INVALID_INPUT",
-                f"ref.line: line {wanted} lies beyond the first {COUNTED >> 20} MB",
-                "Use ref.byte, which search and digest show.",
-                [{"kind": "range", "field": "ref.line"}],
-            )
+            message = f"ref.line: line {wanted} lies beyond the first {COUNTED >> 20} MB"
+            recovery = "Use ref.byte, which search and digest show."
+            hints = [{"kind": "range", "field": "ref.line"}]
+            raise ClewError("INVALID_INPUT", message, recovery, hints)
     return byte
 
 

@@ -209,11 +209,8 @@ def cut(ctx: Context, text: str, limit: int, field: str) -> str:
     trimmed = text.strip()
     if len(trimmed) <= limit:
         return trimmed
-    ctx.warn(
-        "TEXT_CUT",
-        f"{field} was cut from {len(trimmed)} to {limit} characters",
-        "Keep it short; put the rest into a note or card and give its id in refs.",
-    )
+    recovery = "Keep it short; put the rest into a note or card and give its id in refs."
+    ctx.warn("TEXT_CUT", f"{field} was cut from {len(trimmed)} to {limit} characters", recovery)
     return shorten(trimmed, limit)
 
 

@@ -165,9 +165,6 @@ def _to_requeue(ctx: Context, args: JobsRequeue) -> Job:
     if job.status in TERMINAL:
         return job
     waiting = "It waits already." if job.status == QUEUED else "It is being worked on; only its runner gives it back."
-    raise ClewError(
-        "CONFLICT",
-        f"{job.id} is {job.status}, and only an ended job is requeued",
-        waiting,
-        suggestions=[suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)],
-    )
+    message = f"{job.id} is {job.status}, and only an ended job is requeued"
+    ways = [suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)]
+    raise ClewError("CONFLICT", message, waiting, suggestions=ways)

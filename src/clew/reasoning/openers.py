@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.canonical import picked
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.ids import DOC_ENTRY
@@ -142,12 +143,7 @@ def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
         "event": {
             "event_id": event.id,
             "ts": rfc3339(event.ts_ms),
-            "ts_ms": event.ts_ms,
-            "topic": event.topic,
-            "type": event.type,
-            "subject": event.subject,
-            "path": event.path,
-            "payload": event.payload,
+            **picked(event, "ts_ms", "topic", "type", "subject", "path", "payload"),
         },
     }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid
 from clew.ids import check_anchor
 from clew.kinds import statuses
@@ -126,9 +126,7 @@ def _job_json(job: Job | None) -> Json | None:
         return None
     return {
         "job_id": job.id,
-        "status": job.status,
-        "created_at_ms": job.created_at_ms,
-        "updated_at_ms": job.updated_at_ms,
+        **picked(job, "status", "created_at_ms", "updated_at_ms"),
     }
 
 

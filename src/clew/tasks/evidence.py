@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from clew.canonical import picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.index.items import Item, index_item, mark_item
@@ -174,16 +175,8 @@ def evidence_json(item: Evidence) -> dict[str, Any]:
     return {
         "id": item.id,
         "task": item.owner,
-        "entity": item.entity,
-        "path": item.path,
-        "kind": item.kind,
-        "text": item.text,
-        "body": item.body,
-        "proves": item.proves,
-        "command": item.command,
-        "exit_code": item.exit_code,
-        "output_digest": item.output_digest,
-        "files": item.files,
+        **picked(item, "entity", "path", "kind", "text", "body", "proves", "command", "exit_code"),
+        **picked(item, "output_digest", "files"),
         "event_id": item.event,
         "seq": item.seq,
         "ts": rfc3339(item.ts_ms),

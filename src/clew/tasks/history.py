@@ -8,7 +8,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest
 from clew.registry.budget import Budget, Drop, Trim
@@ -104,15 +104,8 @@ def operation_json(done: UndoEntry) -> Json:
     return {
         "seq": done.seq,
         "ts": rfc3339(done.ts_ms),
-        "ts_ms": done.ts_ms,
-        "task": done.task,
-        "path": done.path,
-        "intent": done.intent,
-        "payload": done.payload,
-        "before": done.before,
-        "after": done.after,
-        "undoable": done.undoable,
-        "undone": done.undone,
+        **picked(done, "ts_ms", "task", "path", "intent", "payload", "before", "after", "undoable"),
+        **picked(done, "undone"),
     }
 
 

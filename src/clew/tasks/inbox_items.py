@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import shorten
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -118,9 +118,7 @@ def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
             facts={
                 "task": step.task,
                 "path": step.path,
-                "state": proof.state,
-                "repeat": list(proof.repeat),
-                "commands": list(proof.commands),
+                **picked(proof, "state", "repeat", "commands"),
             },
         )
         for proof in doubtful

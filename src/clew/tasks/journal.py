@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, picked
 from clew.clock import rfc3339
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import TRACE, append
@@ -91,9 +91,7 @@ def event_json(event: EventRow, id_field: str = "task_id") -> Json:
         "ts": rfc3339(event.ts_ms),
         "ts_ms": event.ts_ms,
         id_field: event.subject,
-        "path": event.path,
-        "type": event.type,
-        "payload": event.payload,
+        **picked(event, "path", "type", "payload"),
     }
 
 

@@ -137,9 +137,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         "step": step.content(),
         "notes": noted_about(ctx, scope.branch.id, scope.notes, step.task, step.path, limit),
         "gate": {
-            "required": list(gate.required),
-            "missing": list(gate.missing),
-            "missing_proof": list(gate.missing_proof),
+            **picked(gate, "required", "missing", "missing_proof"),
             **({"reasoning": strict} if strict else {}),
         },
         "lease": lease_json(lease_of(ctx, id)),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, picked
 from clew.errors import suggest
 from clew.ids import normal_tags
 from clew.index.item_reads import index_gaps
@@ -78,10 +78,7 @@ def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
     shared = {
         "id": work.id,
         "qualified_id": qualified_id(ctx, work.id),
-        "kind": work.kind,
-        "title": work.title,
-        "status": work.status,
-        "revision": work.revision,
+        **picked(work, "kind", "title", "status", "revision"),
         **tally.flags(),
         "created_at_ms": work.created_at_ms,
         "updated_at_ms": work.updated_at_ms,

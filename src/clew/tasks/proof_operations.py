@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import sha256_hex
+from clew.canonical import picked, sha256_hex
 from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
@@ -130,13 +130,7 @@ def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:
 def _evidence_row(item: Evidence, verdict: dict[str, bool]) -> dict[str, Any]:
     changed = [path for path, same in verdict.items() if not same]
     return {
-        "id": item.id,
-        "path": item.path,
-        "kind": item.kind,
-        "text": item.text,
-        "command": item.command,
-        "exit_code": item.exit_code,
-        "proves": item.proves,
+        **picked(item, "id", "path", "kind", "text", "command", "exit_code", "proves"),
         "files": sorted(item.files or {}),
         "judged": bool(verdict),
         "stale": bool(changed),

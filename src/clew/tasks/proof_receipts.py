@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from clew.canonical import picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.kinds import statuses
@@ -320,21 +321,11 @@ def receipt_json(receipt: ProofReceipt) -> dict[str, Any]:
         "id": receipt.id,
         "task": receipt.owner,
         "step_id": receipt.entity if receipt.path is not None else None,
-        "path": receipt.path,
-        "grade": receipt.grade,
-        "source": receipt.source,
-        "text": receipt.text,
-        "command": receipt.command,
-        "exit_code": receipt.exit_code,
-        "duration_ms": receipt.duration_ms,
-        "output_digest": receipt.output_digest,
-        "output_tail": receipt.output_tail,
-        "git_commit": receipt.git_commit,
+        **picked(receipt, "path", "grade", "source", "text", "command", "exit_code", "duration_ms"),
+        **picked(receipt, "output_digest", "output_tail", "git_commit"),
         "git_dirty": bool(receipt.git_dirty) if receipt.git_dirty is not None else None,
         "files": sorted(receipt.files or {}),
-        "again": receipt.again,
-        "agent": receipt.agent,
-        "evidence": receipt.evidence,
+        **picked(receipt, "again", "agent", "evidence"),
         "ts": rfc3339(receipt.ts_ms),
         "ts_ms": receipt.ts_ms,
         "digest": receipt.digest,

@@ -9,6 +9,7 @@ from itertools import filterfalse
 from operator import attrgetter
 from typing import Any
 
+from clew.canonical import picked
 from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.context import Context
@@ -131,9 +132,7 @@ class Proof:
             "exit_code": receipt.exit_code if receipt else None,
             "ts_ms": receipt.ts_ms if receipt else None,
             "changed": list(self.changed[:20]),
-            "reason": self.reason,
-            "repeat": list(self.repeat),
-            "commands": list(self.commands),
+            **picked(self, "reason", "repeat", "commands"),
         }
 
     def outcome(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import suggest, unknown_id
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -119,10 +119,7 @@ def tasks_templates_list(ctx: Context, args: Input) -> Json:
 
 def template_json(template: Template) -> Json:
     shared = {
-        "id": template.id,
-        "kind": template.kind,
-        "title": template.title,
-        "description": template.description,
+        **picked(template, "id", "kind", "title", "description"),
     }
     if template.kind == "plan":
         return {**shared, "plan_steps": list(template.checklist)}
@@ -143,8 +140,5 @@ def template_by_id(id: str, kind: str, field: str = "template") -> Template:
 
 def _step_json(spec: StepSpec) -> Json:
     return {
-        "title": spec.title,
-        "success_criteria": list(spec.success_criteria),
-        "tests": list(spec.tests),
-        "proof_tests_mode": spec.proof_tests_mode,
+        **picked(spec, "title", "success_criteria", "tests", "proof_tests_mode"),
     }

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import picked
 from clew.clock import rfc3339
 from clew.errors import invalid, shorten, suggest
 from clew.reasoning.cards.card import CardWritten, write_card
@@ -159,10 +160,7 @@ def think_pipeline(ctx: Context, args: ThinkPipeline) -> dict[str, Any]:
 def _stage_json(stage: str, card: CardWritten) -> dict[str, Any]:
     return {
         "stage": stage,
-        "card_id": card.card_id,
-        "inserted": card.inserted,
-        "edges_upserted": card.edges_upserted,
-        "last_seq": card.last_seq,
+        **picked(card, "card_id", "inserted", "edges_upserted", "last_seq"),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import picked
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
@@ -197,9 +198,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
         "from": source.name,
         "into": into.name,
         "doc": doc,
-        "merged": tally.merged,
-        "skipped": tally.skipped,
-        "conflicts_created": tally.conflicts_created,
+        **picked(tally, "merged", "skipped", "conflicts_created"),
         "conflict_ids": [shown["conflict_id"] for shown in tally.conflicts],
         "conflicts": [_brief(shown, whole=place < MOST_WHOLE) for place, shown in enumerate(tally.conflicts)],
         "diff_summary": tally.summary(),

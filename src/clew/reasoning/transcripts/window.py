@@ -6,7 +6,7 @@ from typing import Annotated, Any, BinaryIO
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import TRANSCRIPT, confined
 from clew.reasoning.scope import StepFocus, resolve_scope, resolve_step
@@ -191,9 +191,7 @@ def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
     return {
         "byte": line.byte,
         "line": line.number if numbered else None,
-        "role": spoken.role,
-        "ts": spoken.ts,
-        "text": spoken.text,
+        **picked(spoken, "role", "ts", "text"),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import Suggestion, shorten, suggest
 from clew.kinds import statuses
 from clew.reasoning.anchors.registry import slug_title
@@ -45,9 +45,7 @@ class Action:
 
     def to_json(self) -> Json:
         shown: Json = {
-            "kind": self.kind,
-            "tool": self.tool,
-            "args": self.args,
+            **picked(self, "kind", "tool", "args"),
             "available": self.toolset is None,
             "purpose": self.purpose,
         }

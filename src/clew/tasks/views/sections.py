@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clew.canonical import picked
 from clew.reasoning.pack_parts import lane_summary
 from clew.reasoning.scope import scope_json
 from clew.tasks.gates import Gate
@@ -52,13 +53,8 @@ def target_json(view: StatusView) -> Json:
     shared = {
         "id": work.id,
         "qualified_id": view.subject.qualified_id,
-        "kind": work.kind,
-        "revision": work.revision,
-        "status": work.status,
-        "title": work.title,
-        "description": work.description,
-        "created_at_ms": work.created_at_ms,
-        "updated_at_ms": work.updated_at_ms,
+        **picked(work, "kind", "revision", "status", "title", "description", "created_at_ms"),
+        **picked(work, "updated_at_ms"),
     }
     if work.is_task:
         return {**shared, "parent": work.parent, "reasoning_mode": work.reasoning_mode}
@@ -86,9 +82,7 @@ def step_counts(view: StatusView) -> Json:
 def _first_open(step: Step, gate: Gate) -> Json:
     return {
         **step_ref(step),
-        "title": step.title,
-        "next_action": step.next_action,
-        "stop_criteria": step.stop_criteria,
+        **picked(step, "title", "next_action", "stop_criteria"),
         **_checkpoints(step, gate),
     }
 
@@ -114,19 +108,14 @@ def _step_row(step: Step) -> Json:
         "completed": step.completed,
         **_conditions(step),
         **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
-        "blocked": step.blocked,
-        "block_reason": step.block_reason,
-        "created_at_ms": step.created_at_ms,
-        "updated_at_ms": step.updated_at_ms,
-        "completed_at_ms": step.completed_at_ms,
+        **picked(step, "blocked", "block_reason", "created_at_ms", "updated_at_ms"),
+        **picked(step, "completed_at_ms"),
     }
 
 
 def _conditions(step: Step) -> Json:
     return {
-        "success_criteria": list(step.success_criteria),
-        "tests": list(step.tests),
-        "blockers": list(step.blockers),
+        **picked(step, "success_criteria", "tests", "blockers"),
     }
 
 
@@ -139,10 +128,7 @@ def step_in_focus(view: StatusView) -> Json | None:
     return {
         "step": {
             **step_ref(step),
-            "title": step.title,
-            "completed": step.completed,
-            "blocked": step.blocked,
-            "block_reason": step.block_reason,
+            **picked(step, "title", "completed", "blocked", "block_reason"),
         },
         "detail": {
             **_conditions(step),
@@ -167,9 +153,7 @@ def capsule_json(view: StatusView) -> Json:
     return {
         "type": "handoff_capsule",
         "version": CAPSULE_VERSION,
-        "toolset": view.toolset,
-        "workspace": view.workspace,
-        "focus": view.focus,
+        **picked(view, "toolset", "workspace", "focus"),
         "where": _where(view),
         "target": _capsule_target(view),
         "reasoning_ref": scope_json(view.subject.scope),
@@ -203,11 +187,7 @@ def _capsule_target(view: StatusView) -> Json:
     return {
         "id": work.id,
         "qualified_id": view.subject.qualified_id,
-        "kind": work.kind,
-        "parent": work.parent,
-        "revision": work.revision,
-        "status": work.status,
-        "title": work.title,
+        **picked(work, "kind", "parent", "revision", "status", "title"),
     }
 
 

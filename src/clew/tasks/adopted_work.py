@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json
 from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_object, like
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
@@ -23,6 +23,7 @@ from clew.tasks.changes import project_step, project_work
 from clew.tasks.evidence import artifact_drafts, attachment_drafts, check_drafts, store
 from clew.tasks.jobs.job import Job, JobBrief, index_job
 from clew.tasks.jobs.thread import JobEvent
+from clew.tasks.journal import UndoEntry
 from clew.tasks.plans import Work
 from clew.tasks.steps import PROVABLE, Step
 from clew.tasks.task_nodes import TaskNode
@@ -251,26 +252,18 @@ def adopt_history(ctx: Context, work: Adoption) -> None:
 
 def _operations(ctx: Context, work: Adoption) -> None:
     """The log of changes, to be read. Its snapshots are not in our form, so nothing of it can be undone."""
-    rows = [_operation(ctx, row) for row in work.rows("ops_history", "seq")]
-    ctx.tx.many(
-        "INSERT INTO task_operation (workspace, seq, task, entity, path, intent, payload, before_content,"
-        " after_content, undoable, undone, event, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
-        rows,
-    )
-    raise_count(ctx.tx, ctx.workspace, "task_operation", max((int(row[1]) for row in rows), default=0))
-    work.counted("operations", rows)
+    found = [_operation(row) for row in work.rows("ops_history", "seq")]
+    insert_many(ctx.tx, ctx.workspace, found)
+    raise_count(ctx.tx, ctx.workspace, "task_operation", max((entry.seq for entry in found), default=0))
+    work.counted("operations", found)
 
 
-def _operation(ctx: Context, row: Row) -> tuple[Any, ...]:
-    before, after = (_json(row.get(f"{name}_json") or row.get(name)) for name in ("before", "after"))
-    task, payload = row.get("task_id") or "", _json(row.get("payload_json") or row.get("payload")) or "{}"
-    place = (ctx.workspace, int(row["seq"]), task, task, row.get("path"), row["intent"])
-    return (*place, payload, before, after, int(bool(row.get("undone"))), "imported", None, int(row["ts_ms"]))
-
-
-def _json(text: Any) -> str | None:
-    value = as_object(text)
-    return None if value is None else canonical(value)
+def _operation(row: Row) -> UndoEntry:
+    texts = {name: row.get(f"{name}_json") or row.get(name) for name in ("payload", "before", "after")}
+    said = {name: as_object(text) for name, text in texts.items()}
+    said["payload"] = said["payload"] or {}
+    task = row.get("task_id") or ""
+    return like(UndoEntry, row, task=task, entity=task, undoable=False, event="imported", agent=None, **said)
 
 
 def _step_notes(ctx: Context, work: Adoption) -> None:

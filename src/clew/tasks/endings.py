@@ -15,12 +15,13 @@ from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import Whole, operation
 from clew.store.database import placeholders
+from clew.store.rows import delete
 from clew.tasks.changes import change_work, forget_step, forget_work, touch
 from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, subject_of, with_ops
 from clew.tasks.gates import Override, gates_of
 from clew.tasks.jobs.claims import cancel_jobs_of
-from clew.tasks.journal import Change, forget_undo, record, write_event
-from clew.tasks.leases import check_lease
+from clew.tasks.journal import Change, forget_undo, log
+from clew.tasks.leases import check_lease, drop_lease
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import Step, select_step, step_ref, steps_of, subtree
@@ -163,9 +164,8 @@ def delete_step(ctx: Context, task: Work, step: Step) -> Json:
     before = _remove_steps(ctx, task, gone)
     task = touch(ctx, task)
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "steps": [item.id for item in gone]}
-    event = write_event(ctx, task.id, "step_deleted", payload, step.path)
     change = Change("step_deleted", "step_delete", payload, False)
-    record(ctx, task.id, step.id, step.path, change, before, None, event)
+    event = log(ctx, task.id, change, step.id, step.path, before)
     return {"task": task.id, "revision": task.revision, "step": step_ref(step), "event": event}
 
 
@@ -190,11 +190,10 @@ def _remove_work(ctx: Context, work: Work, before: Json) -> Json:
     _remove_evidence(ctx, [work.id])
     payload = {"kind": work.kind, "title": work.title, "parent": work.parent}
     forget_work(ctx, work)
-    event = write_event(ctx, work.id, "task_deleted", payload)
     change = Change("task_deleted", f"{work.kind}_delete", payload, False)
-    record(ctx, work.id, work.id, None, change, before, None, event)
+    event = log(ctx, work.id, change, before=before)
     forget_undo(ctx, work.id)
-    ctx.tx.run("DELETE FROM work WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
+    delete(ctx.tx, ctx.workspace, work)
     forget_scope(ctx, work.id)
     if ctx.ws.focus == work.id:
         set_focus(ctx, None)
@@ -210,12 +209,12 @@ def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> Json:
     evidence = _remove_evidence(ctx, ids)
     for node in nodes:
         forget_undo(ctx, node.id)
-        ctx.tx.run("DELETE FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node.id)
+        delete(ctx.tx, ctx.workspace, node)
     for step in reversed(steps):
         forget_step(ctx, step)
         forget_undo(ctx, step.id)
-        ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND step = ?", ctx.workspace, step.id)
-        ctx.tx.run("DELETE FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step.id)
+        drop_lease(ctx, step.id)
+        delete(ctx.tx, ctx.workspace, step)
     return {
         "steps": [step.content() for step in steps],
         "nodes": [node.content() for node in nodes],

@@ -13,20 +13,24 @@ from clew.index.items import Item, index_item, mark_item
 from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import TableRow, chunks, insert, load, update
+from clew.store.rows import TableRow, chunks, find, insert, select, update
 from clew.tasks.commands import claims_failure, says_failed
 from clew.tasks.proof_receipts import (
     CLAIMED,
+    DISOWNED,
     FAILED,
     SAID,
     SEEN,
+    ProofReceipt,
     Run,
     command_of,
     is_placeholder,
     is_real,
+    latest_receipts,
     plain_line,
     write_receipt,
 )
+from clew.tasks.steps import Step
 
 MAX_ITEMS = 20
 MAX_ARTIFACT_BYTES = 256_000
@@ -113,10 +117,8 @@ NOTHING = BackedCheckpoints()
 
 def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints]:
     """What each step has been given, for many steps at once."""
-    wanted = list(entities)
     found: dict[str, tuple[set[str], set[str]]] = {}
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
+    for part in chunks(list(entities)):
         sql = (
             "SELECT entity, checkpoint, max(proves) AS proves FROM evidence_checkpoint"
             f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint"
@@ -127,9 +129,7 @@ def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints
             evidence.add(row["checkpoint"])
             if row["proves"]:
                 proof.add(row["checkpoint"])
-    return {
-        entity: BackedCheckpoints(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()
-    }
+    return {entity: BackedCheckpoints(*map(frozenset, both)) for entity, both in found.items()}
 
 
 def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
@@ -154,21 +154,40 @@ def disown_evidence(ctx: Context, id: str) -> None:
     mark_item(ctx.tx, ctx.workspace, id, statuses.DISOWNED)
 
 
+def disown(ctx: Context, receipt: ProofReceipt, why: str) -> None:
+    """Receipts are never changed: a new one says that it does not count, and its evidence proves nothing."""
+    run = Run(receipt.source, receipt.command or "", None, again=receipt.id)
+    text = f"disowned {receipt.id}: {why}"
+    write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, DISOWNED, text, run)
+    # A task that was deleted took its evidence along; its receipts stay.
+    if receipt.evidence is not None and find(ctx.tx, ctx.workspace, Evidence, receipt.evidence):
+        disown_evidence(ctx, receipt.evidence)
+
+
+def disown_claims(ctx: Context, step: Step, why: str) -> list[str]:
+    """Let no claim of a step count any more: words must not revive one that was undone. Returns their ids."""
+    counting = latest_receipts(ctx, [step.id]).get(step.id, [])
+    claims = [receipt for receipt in counting if receipt.grade == CLAIMED and receipt.source == SAID]
+    for claim in claims:
+        disown(ctx, claim, why)
+    return [claim.id for claim in claims]
+
+
 def linked_to(ctx: Context, entity: str) -> BackedCheckpoints:
     return linked(ctx, [entity]).get(entity, NOTHING)
 
 
 def evidence_of(ctx: Context, owner: str, limit: int) -> list[Evidence]:
     """The newest evidence of a plan or task and its steps, newest first."""
-    sql = "SELECT * FROM evidence WHERE workspace = ? AND owner = ? ORDER BY number DESC LIMIT ?"
-    return [load(Evidence, row) for row in ctx.tx.all(sql, ctx.workspace, owner, limit)]
+    where = "owner = ? ORDER BY number DESC LIMIT ?"
+    return select(ctx.tx, ctx.workspace, Evidence, where, owner, limit)
 
 
 def evidence_by_id(ctx: Context, id: str) -> Evidence:
-    row = ctx.tx.one("SELECT * FROM evidence WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    if row is None:
+    found = find(ctx.tx, ctx.workspace, Evidence, id)
+    if found is None:
         raise unknown_id("evidence", id, "Copy the id from a search result or a task's evidence.")
-    return load(Evidence, row)
+    return found
 
 
 def evidence_json(item: Evidence) -> dict[str, Any]:

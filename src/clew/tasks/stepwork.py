@@ -16,7 +16,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Name, StrictModel, Text, operation
 from clew.tasks.changes import add_steps, change_step, touch
 from clew.tasks.gates import Override, confirmations, gate_of
-from clew.tasks.journal import Change, record, write_event
+from clew.tasks.journal import Change, log
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import salvaged
@@ -62,12 +62,8 @@ def tasks_decompose(ctx: Context, args: Decompose) -> Json:
     task = target_task(ctx, args)
     parent = step_selector(ctx, task, args.parent, "parent") if args.parent is not None else None
     task, steps, event = add_steps(ctx, task, parent, specs(args.steps))
-    return {
-        "task": task.id,
-        "revision": task.revision,
-        "steps": [step_ref(step) for step in steps],
-        "event": event,
-    }
+    added = [step_ref(step) for step in steps]
+    return {"task": task.id, "revision": task.revision, "steps": added, "event": event}
 
 
 class Define(OfStep, Revised):
@@ -142,19 +138,11 @@ def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, Js
     # Notes are numbered of their own, as in the seed; the entry of the document has a seq besides.
     number = ctx.ws.count("step_note")
     payload = {**_place(task, step), "note_seq": number}
-    event = write_event(ctx, task.id, "step_noted", payload, step.path)
-    record(ctx, task.id, step.id, step.path, Change("", "step_note", payload, False), None, None, event)
-    meta = {"source": "tasks_note", **step_meta(step), "note_seq": number, "event_id": event["event_id"]}
+    event = log(ctx, task.id, Change("step_noted", "step_note", payload, False), step.id, step.path)
+    meta: Json = {"source": "tasks_note", **step_meta(step), "note_seq": number, "event_id": event["event_id"]}
     scope = scope_of(ctx, task.id)
-    append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=note,
-        meta={**meta, "step": step_meta(step)},
-        subject=task.id,
-        path=step.path,
-    )
+    meta |= {"step": step_meta(step)}
+    append(ctx, scope.branch.id, scope.notes, content=note, meta=meta, subject=task.id, path=step.path)
     return task, event
 
 
@@ -275,12 +263,14 @@ class StepBlock(OfStep, Revised):
 def tasks_block(ctx: Context, args: StepBlock) -> Json:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)
-    reason = prose(args.reason) if args.blocked else None
-    payload = {**_place(task, step), "blocked": args.blocked, "reason": reason}
-    change = Change("step_blocked" if args.blocked else "step_unblocked", "step_block_set", payload)
-    new = replace(step, blocked=args.blocked, block_reason=reason)
-    task, step, event = change_step(ctx, task, step, new, change)
+    task, step, event = block_step(ctx, task, step, args.blocked, prose(args.reason) if args.blocked else None)
     return {**_done(task, step, event), "blocked": step.blocked, "reason": step.block_reason}
+
+
+def block_step(ctx: Context, task: Work, step: Step, blocked: bool, reason: str | None) -> tuple[Work, Step, Json]:
+    payload = {**_place(task, step), "blocked": blocked, "reason": reason}
+    change = Change("step_blocked" if blocked else "step_unblocked", "step_block_set", payload)
+    return change_step(ctx, task, step, replace(step, blocked=blocked, block_reason=reason), change)
 
 
 def _place(task: Work, step: Step) -> Json:

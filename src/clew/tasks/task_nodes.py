@@ -16,7 +16,7 @@ from clew.registry.operation import Name, operation
 from clew.store.rows import delete, find, first, insert, select, update
 from clew.tasks.changes import touch
 from clew.tasks.editable import Editable
-from clew.tasks.journal import Change, forget_undo, record, write_event
+from clew.tasks.journal import Change, forget_undo, log, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, find_step, look, path_key, step_selector
@@ -187,31 +187,17 @@ def given_fields(args: NodeFields) -> Json:
 def _new(ctx: Context, step: Step, title: str) -> TaskNode:
     # From a counter, so that the path of a deleted node is never given to another one.
     ordinal = ctx.ws.count(f"task_node:{step.id}") - 1
-    return TaskNode(
-        id=f"NODE-{ctx.ws.count('task_node'):08X}",
-        task=step.task,
-        step=step.id,
-        ordinal=ordinal,
-        path=f"{step.path}.t:{ordinal}",
-        title=title,
-        created_at_ms=ctx.now_ms,
-        updated_at_ms=ctx.now_ms,
-    )
+    id, path = f"NODE-{ctx.ws.count('task_node'):08X}", f"{step.path}.t:{ordinal}"
+    place: Json = {"task": step.task, "step": step.id, "ordinal": ordinal, "path": path}
+    return TaskNode(id=id, title=title, created_at_ms=ctx.now_ms, updated_at_ms=ctx.now_ms, **place)
 
 
 def _record_change(
-    ctx: Context,
-    task: Work,
-    node: TaskNode,
-    change: Change,
-    before: Json | None,
-    after: Json | None,
+    ctx: Context, task: Work, node: TaskNode, change: Change, before: Json | None, after: Json | None
 ) -> tuple[Work, Json]:
     task = touch(ctx, task)
     payload = {**_place(task, node), "title": node.title}
-    event = write_event(ctx, task.id, change.event, payload, node.path)
-    record(ctx, task.id, node.id, node.path, replace(change, payload=payload), before, after, event)
-    return task, event
+    return task, log(ctx, task.id, replace(change, payload=payload), node.id, node.path, before, after)
 
 
 def _normal(task: Work, path: str) -> str:
@@ -226,9 +212,5 @@ def _place(task: Work, node: TaskNode) -> Json:
 
 
 def _answer(task: Work, node: TaskNode, event: Json) -> Json:
-    return {
-        "task": task.id,
-        "revision": task.revision,
-        "node": {"node_id": node.id, "path": node.path},
-        "event": event,
-    }
+    place = {"node_id": node.id, "path": node.path}
+    return {"task": task.id, "revision": task.revision, "node": place, "event": event}

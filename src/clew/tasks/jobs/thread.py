@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from clew.canonical import Json, picked
@@ -151,7 +151,7 @@ def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
     last = events_at(ctx, [job.last_seq]).get(job.last_seq) if remark.kind == HEARTBEAT else None
     repeated = last is not None and last.kind == HEARTBEAT
     seq = job.last_seq if repeated else ctx.ws.next_seq()
-    event = JobEvent(seq, job.id, ctx.now_ms, *astuple(remark))
+    event = JobEvent(seq, job.id, ctx.now_ms, **asdict(remark))
     job = replace(job, updated_at_ms=ctx.now_ms)
     if repeated:
         update(ctx.tx, ctx.workspace, event)

@@ -150,10 +150,11 @@ def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
 
 @opener("conflict")
 def open_conflict(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    row = find(ctx, id)
-    if row is None:
+    found = find(ctx, id)
+    if found is None:
         return None
-    return {"kind": "conflict", "id": id, "summary": f"{row['kind']} {row['key']}", "conflict": conflict_json(ctx, row)}
+    named = {"kind": "conflict", "id": id, "summary": f"{found.kind} {found.key}"}
+    return {**named, "conflict": conflict_json(ctx, found)}
 
 
 def summary(title: str | None, text: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
@@ -17,11 +17,10 @@ from clew.reasoning.transcripts.files import (
     Line,
     default_prefix,
     lines,
-    message,
     open_file,
-    parse,
     root_directory,
     session_info,
+    spoken_in,
 )
 from clew.reasoning.transcripts.transcript_search import RootDir, texts_budget, transcript_id
 from clew.registry.budget import Trim
@@ -59,7 +58,7 @@ EXAMPLE = {"ref": {"path": "2026/11/15/rollout-1.jsonl", "line": 1}}
 
 
 @operation("transcripts_open", mode="own", budget=OPEN_BUDGET, example=EXAMPLE)
-def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
+def transcripts_open(ctx: Context, args: TranscriptsOpen) -> Json:
     """Show the messages around one place of a recorded session."""
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
@@ -68,7 +67,7 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     return {"workspace": ctx.workspace, **found}
 
 
-def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
+def _read(ctx: Context, args: TranscriptsOpen) -> Json:
     root = root_directory(args.root_dir, anywhere=ctx.connection.local)
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
@@ -80,14 +79,9 @@ def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     with open_file(path) as file:
         start, number = _place(ctx, file, args.ref)
         window = _window(file, start, number, args.before_lines, args.after_lines)
-    here = next((line for line in window if line.byte == start), None)
     return {
         "root_dir": str(root),
-        "ref": {
-            "path": path.relative_to(root).as_posix(),
-            "line": number,
-            "byte": start if here is None else here.byte,
-        },
+        "ref": {"path": path.relative_to(root).as_posix(), "line": number, "byte": start},
         "session": {**info.to_json(), "cwd": info.cwd},
         "project": info.project(),
         "entries": [entry for line in window if (entry := _entry(line, number is not None)) is not None],
@@ -183,16 +177,12 @@ def _back(file: BinaryIO, start: int, count: int) -> int:
     return low + place
 
 
-def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
-    record = parse(line.raw)
-    spoken = message(record) if record else None
+def _entry(line: Line, numbered: bool) -> Json | None:
+    spoken = spoken_in(line)
     if spoken is None:
         return None
-    return {
-        "byte": line.byte,
-        "line": line.number if numbered else None,
-        **picked(spoken, "role", "ts", "text"),
-    }
+    number = line.number if numbered else None
+    return {"byte": line.byte, "line": number, **picked(spoken, "role", "ts", "text")}
 
 
 QUOTED, LONGEST_QUOTE, SHORTEST_QUOTE = 4_000, 400, 100

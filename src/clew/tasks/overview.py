@@ -4,9 +4,10 @@ diagnostics, one look at whether a workspace and a target are in working order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,6 +17,7 @@ from clew.ids import normal_tags
 from clew.index.item_reads import index_gaps
 from clew.kinds import statuses
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
+from clew.reasoning.graph.view import Condition
 from clew.reasoning.scope import Scope, Target, resolve_scope, target_id
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name, storage
 from clew.registry.budget import Budget, Drop, Trim, drops
@@ -25,7 +27,7 @@ from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
 from clew.registry.record import Preview, previewer
 from clew.store.database import placeholders
-from clew.store.rows import find_many, load
+from clew.store.rows import find_many, select
 from clew.tasks.lint import context_health, summary
 from clew.tasks.lint_findings import findings
 from clew.tasks.plans import STATUSES, Work, find_work, qualified_id, work_by_id
@@ -195,17 +197,21 @@ class ListWork(OfWork, Bounded):
     include_all: Annotated[bool, Field(description="List what is canceled or parked as well.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkFilter:
+@dataclass
+class WorkFilter(Condition):
     """A condition on the work table, and what hides by default."""
 
-    conditions: tuple[str, ...]
-    params: tuple[Any, ...]
-    hides: str | None = None
+    hides: str = ""
+
+    def tagged(self, tags: list[str] | None) -> WorkFilter:
+        for tag in normal_tags(tags or []):
+            # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
+            quoted = re.sub("([!%_])", r"!\1", canonical(tag))
+            self.add("tags LIKE ? ESCAPE '!'", f"%{quoted}%")
+        return self
 
     def where(self, visible: bool) -> str:
-        parts = [*self.conditions, *([self.hides] if visible and self.hides else [])]
-        return "".join(f" AND {part}" for part in parts)
+        return f"{self.sql()} AND {self.hides}" if visible and self.hides else self.sql()
 
 
 @operation("tasks_context", budget=CONTEXT_BUDGET)
@@ -234,64 +240,49 @@ def tasks_context(ctx: Context, args: ListWork) -> Json:
 
 
 def _plan_filter(args: ListWork, named: Work | None) -> WorkFilter:
-    conditions, params = ["kind = 'plan'"], []
+    found = WorkFilter().add("kind = ?", "plan")
     if named is not None:
-        conditions.append("id = ?")
-        params.append(named.parent if named.is_task else named.id)
+        found.add("id = ?", named.parent if named.is_task else named.id)
     if args.plans_status:
-        conditions.append("status = ?")
-        params.append(args.plans_status)
-    hides = None if args.include_all or args.plans_status or named else "status <> 'CANCELED'"
-    return _tagged(args, conditions, params, hides)
+        found.add("status = ?", args.plans_status)
+    if not (args.include_all or args.plans_status or named):
+        found.hides = "status <> 'CANCELED'"
+    return found.tagged(args.tags)
 
 
 def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> WorkFilter:
-    conditions, params = ["kind = 'task'"], []
+    found = WorkFilter().add("kind = ?", "task")
     if named is not None:
-        conditions.append("id = ?" if named.is_task else "parent = ?")
-        params.append(named.id)
+        found.add("id = ?" if named.is_task else "parent = ?", named.id)
     if args.tasks_parent is not None:
-        conditions.append("parent = ?")
-        params.append(work_by_id(ctx, target_id(args.tasks_parent, "tasks_parent") or "").id)
+        found.add("parent = ?", work_by_id(ctx, target_id(args.tasks_parent, "tasks_parent") or "").id)
     for column, value in (("status", args.tasks_status), ("domain", args.domain)):
         if value is not None:
-            conditions.append(f"{column} = ?")
-            params.append(value)
-    # A parked task whose time has come is work again.
-    asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+            found.add(f"{column} = ?", value)
     # Who names a status or a task wants to see it, whatever hides by default.
-    explicit = args.include_all or args.tasks_status or (named is not None and named.is_task)
-    return _tagged(args, conditions, params, None if explicit else f"status <> 'CANCELED' AND NOT ({asleep})")
-
-
-def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str | None) -> WorkFilter:
-    for tag in normal_tags(args.tags or []):
-        # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
-        conditions.append("tags LIKE ? ESCAPE '!'")
-        quoted = canonical(tag)
-        for special in "!%_":
-            quoted = quoted.replace(special, f"!{special}")
-        params.append(f"%{quoted}%")
-    return WorkFilter(tuple(conditions), tuple(params), hides)
+    if not (args.include_all or args.tasks_status or (named is not None and named.is_task)):
+        # A parked task whose time has come is work again.
+        asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+        found.hides = f"status <> 'CANCELED' AND NOT ({asleep})"
+    return found.tagged(args.tags)
 
 
 def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[Json], Json]:
     total = _count_works(ctx, wanted, visible=True)
-    sql = f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?"
-    rows = ctx.tx.all(sql, ctx.workspace, *wanted.params, limit, cursor)
-    shown = rows_json(ctx, [load(Work, row) for row in rows])
+    where = f"{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?"
+    shown = rows_json(ctx, select(ctx.tx, ctx.workspace, Work, where, *wanted.params, limit, cursor))
     end = cursor + len(shown)
     page = {**page_json(cursor, limit, len(shown), end if end < total else None), "total": total}
     return [{**row, "position": cursor + number} for number, row in enumerate(shown, 1)], page
 
 
 def _count_works(ctx: Context, wanted: WorkFilter, visible: bool = False) -> int:
-    sql = f"SELECT count(*) FROM work WHERE workspace = ?{wanted.where(visible)}"
+    sql = f"SELECT count(*) FROM work WHERE workspace = ? AND {wanted.where(visible)}"
     return int(ctx.tx.value(sql, ctx.workspace, *wanted.params))
 
 
 def _by_status(ctx: Context, wanted: WorkFilter) -> dict[str, int]:
-    sql = f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status"
+    sql = f"SELECT status, count(*) AS number FROM work WHERE workspace = ? AND {wanted.where(False)} GROUP BY status"
     rows = ctx.tx.all(sql, ctx.workspace, *wanted.params)
     counted = {row["status"]: int(row["number"]) for row in rows}
     return {status: counted.get(status, 0) for status in STATUSES}

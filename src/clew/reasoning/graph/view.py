@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from clew.reasoning.branches import END, BranchPart
 from clew.registry.context import Context
@@ -39,12 +39,12 @@ class Condition:
     parts: list[str] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
 
-    def add(self, sql: str, *params: Any) -> Condition:
+    def add(self, sql: str, *params: Any) -> Self:
         self.parts.append(sql)
         self.params.extend(params)
         return self
 
-    def extend(self, other: Condition) -> Condition:
+    def extend(self, other: Condition) -> Self:
         self.parts.extend(other.parts)
         self.params.extend(other.params)
         return self

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from clew.canonical import canonical_or_none
+from clew.canonical import Json, canonical_or_none
 from clew.clock import rfc3339
 from clew.index.items import Item, index_item
 from clew.reasoning.branches import Branch, BranchPart, branch_by_id, chain
@@ -34,7 +33,7 @@ class LogSlice:
     entries: list[Row]
     has_more: bool
 
-    def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
+    def page(self, cursor: int | None, limit: int) -> Json:
         next_cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
         return page_json(cursor, limit, len(self.entries), next_cursor)
 
@@ -49,7 +48,7 @@ def append(
     doc_kind: str = NOTES,
     title: str | None = None,
     format: str | None = None,
-    meta: dict[str, Any] | None = None,
+    meta: Json | None = None,
     source: str | None = None,
     event_type: str | None = None,
     subject: str | None = None,
@@ -143,17 +142,9 @@ def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[
 
 def entry_item(row: Row, source: str) -> Item:
     """The search item of an entry."""
-    return Item(
-        ref=f"{row['doc']}@{row['seq']}",
-        source=source,
-        kind=row["format"],
-        seq=row["seq"],
-        ts_ms=row["ts_ms"],
-        title=row["title"],
-        body=row["content"],
-        branch=row["branch"],
-        doc=row["doc"],
-    )
+    named = {name: row[name] for name in ("seq", "ts_ms", "title", "branch", "doc")}
+    ref = f"{row['doc']}@{row['seq']}"
+    return Item(ref=ref, source=source, kind=row["format"], body=row["content"], **named)
 
 
 ENTRY_OF_THOUGHT = " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
@@ -195,7 +186,7 @@ def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]
     return ctx.tx.all(sql, ctx.workspace, span.branch, doc, span.low, span.high, limit)
 
 
-def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:
+def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> Json:
     """An entry as JSON."""
     shared = {
         "seq": row["seq"],
@@ -208,23 +199,13 @@ def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> d
     if row["kind"] == "event" and row["source"] is None:
         return {**shared, "event_type": row["event_type"], "key": row["subject"]}  # a change of the graph itself
     if row["kind"] == "event":
-        return {
-            **shared,
-            "event_id": row["source"],
-            "event_type": row["event_type"],
-            "task_id": row["subject"],
-            "path": row["path"],
-        }
-    return {
-        **shared,
-        "title": row["title"],
-        "format": row["format"],
-        "meta": orjson.loads(row["meta"]) if row["meta"] else None,
-        "content": row["content"],
-    }
+        about = {"event_type": row["event_type"], "task_id": row["subject"], "path": row["path"]}
+        return {**shared, "event_id": row["source"], **about}
+    meta = orjson.loads(row["meta"]) if row["meta"] else None
+    return {**shared, "title": row["title"], "format": row["format"], "meta": meta, "content": row["content"]}
 
 
-def entries_json(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
+def entries_json(ctx: Context, rows: list[Row]) -> list[Json]:
     names: dict[int, str] = {}
     return [entry_json(ctx, row, names) for row in rows]
 

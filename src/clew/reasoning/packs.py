@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical, picked
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.branches import branch_by_id
@@ -79,11 +79,11 @@ class Pack:
         return not (self.notes.entries or self.cards or any(entry["kind"] == "note" for entry in self.trace.entries))
 
 
-def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
+def context(ctx: Context, args: ContextPack) -> Json:
     """The context pack before its budget cuts it."""
     pack = _gather(ctx, args)
     block = engine_block(ctx, pack.scope, pack.cards, pack.edges, pack.trace.entries, ENGINE, pack.step)
-    docs = {"notes": pack.scope.notes, "trace": pack.scope.trace, "graph": pack.scope.graph}
+    docs = picked(pack.scope, "notes", "trace", "graph")
     bridge = _bridge(ctx, pack)
     return {
         "workspace": ctx.workspace,
@@ -98,11 +98,7 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         "trace": pack.trace.trace_json(),
         "cards": cards_json(ctx, pack.scope, pack.cards, args.as_of),
         "signals": _signals(ctx, args, pack),
-        "stats": {
-            **card_stats(pack.cards),
-            "notes": len(pack.notes.entries),
-            "trace": len(pack.trace.entries),
-        },
+        "stats": {**card_stats(pack.cards), "notes": len(pack.notes.entries), "trace": len(pack.trace.entries)},
         **({"bridge": bridge} if bridge else {}),
         "as_of": seen_at(ctx, args),
     }
@@ -123,12 +119,12 @@ def _gather(ctx: Context, args: ContextPack) -> Pack:
     )
 
 
-def _signals(ctx: Context, args: ContextPack, pack: Pack) -> dict[str, Any]:
+def _signals(ctx: Context, args: ContextPack, pack: Pack) -> Json:
     decisions = newest(ctx, pack.scope, pack.lens, "decision", args.decisions_limit)
     evidence = newest(ctx, pack.scope, pack.lens, "evidence", args.evidence_limit)
     blockers = _blockers(ctx, pack, args.blockers_limit)
     named = {"blockers": blockers, "decisions": decisions, "evidence": evidence}
-    lists: dict[str, Any] = {name: [_card_json(card) for card in cards] for name, cards in named.items()}
+    lists: Json = {name: [_card_json(card) for card in cards] for name, cards in named.items()}
     return {**lists, "stats": {name: len(cards) for name, cards in named.items()}}
 
 
@@ -144,18 +140,12 @@ def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
     return list(found.values())[:limit]
 
 
-def _card_json(card: Node) -> dict[str, Any]:
-    return {
-        "id": card.id,
-        "type": card.type,
-        "label": label(card),
-        **card_words(card),
-        "status": card.status,
-        "last_seq": card.last_seq,
-    }
+def _card_json(card: Node) -> Json:
+    named = {"id": card.id, "type": card.type, "label": label(card), **card_words(card)}
+    return {**named, "status": card.status, "last_seq": card.last_seq}
 
 
-def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
+def _bridge(ctx: Context, pack: Pack) -> Json | None:
     """Where a target without context may find some: it was probably written on the checked-out branch."""
     if pack.scope.target is None or pack.step is not None or not pack.empty or ctx.ws.checkout is None:
         return None
@@ -170,11 +160,8 @@ def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
     message = f"{pack.scope.target} has no notes or cards; branch {here.branch.name} has"
     recovery = f"Read branch {here.branch.name} instead, or write to {pack.scope.target}."
     ctx.warn("CONTEXT_EMPTY_FOR_TARGET", message, recovery)
-    return {
-        "checkout": here.branch.name,
-        "docs": {"notes": here.notes, "trace": here.trace, "graph": here.graph},
-        "has": has,
-    }
+    docs = picked(here, "notes", "trace", "graph")
+    return {"checkout": here.branch.name, "docs": docs, "has": has}
 
 
 PACK_STEPS: tuple[Step, ...] = (
@@ -202,7 +189,7 @@ PACK_BUDGET = Budget(PACK_STEPS, 20_000, keep=("capsule",))
 
 
 @operation("context_pack", budget=PACK_BUDGET)
-def context_pack(ctx: Context, args: ContextPack) -> dict[str, Any]:
+def context_pack(ctx: Context, args: ContextPack) -> Json:
     """Give notes, trace, cards, signals and the next action of a scope in one answer."""
     return context(ctx, args)
 
@@ -239,15 +226,12 @@ def gather(ctx: Context, args: Any) -> Gathered:
     return Gathered(scope, step, lens, chosen.listed(), frontier, chosen.has_more, seen_at(ctx, args))
 
 
-def pack_json(
-    ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[dict[str, Any]]
-) -> dict[str, Any]:
+def pack_json(ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[Json]) -> Json:
     """The parts of the answer that both packs share."""
     cards = found.slice()
-    block = engine_block(
-        ctx, found.scope, cards, edges_of(ctx, found.scope, cards, found.lens.as_of), trace, limits, found.step
-    )
-    docs = {"graph": found.scope.graph, "trace": found.scope.trace}
+    edges = edges_of(ctx, found.scope, cards, found.lens.as_of)
+    block = engine_block(ctx, found.scope, cards, edges, trace, limits, found.step)
+    docs = picked(found.scope, "graph", "trace")
     shown = {card["id"]: card for card in cards_json(ctx, found.scope, cards, found.lens.as_of)}
     return {
         "workspace": ctx.workspace,
@@ -287,7 +271,7 @@ class ThinkPack(FrontierPlace):
 
 
 @operation("think_pack", budget=Budget(CARD_STEPS, 20_000, keep=("capsule",)))
-def think_pack(ctx: Context, args: ThinkPack) -> dict[str, Any]:
+def think_pack(ctx: Context, args: ThinkPack) -> Json:
     """Give a compact pack of cards: candidates, frontier, signals and the next action."""
     found = gather(ctx, args)
     return pack_json(ctx, "think_pack_capsule", found, PACK_ENGINE, [])
@@ -316,7 +300,7 @@ WATCH_STEPS: tuple[Step, ...] = (
 
 
 @operation("think_watch", budget=Budget(WATCH_STEPS, 20_000, keep=("capsule",)))
-def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
+def think_watch(ctx: Context, args: ThinkWatch) -> Json:
     """Watch the work: frontier, candidates, the last trace steps, signals and the next action."""
     found = gather(ctx, args)
     part = entry_slice(ctx, found.scope, found.scope.trace, args.trace_limit_steps, found.lens)
@@ -328,7 +312,7 @@ def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
     return {**pack, "trace": shown}
 
 
-def _clipped(entry: dict[str, Any], most: int) -> dict[str, Any]:
+def _clipped(entry: Json, most: int) -> Json:
     content = entry.get("content")
     return {**entry, "content": cut_bytes(content, most)} if content else entry
 
@@ -343,7 +327,7 @@ class ContextPackExport(ContextPack):
 
 
 @operation("context_pack_export", mode="own", writes=True, idempotent=True, example={"out_file": "context_pack.json"})
-def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]:
+def context_pack_export(ctx: Context, args: ContextPackExport) -> Json:
     """Write a context pack to a JSON file below the project root."""
     path = _place(ctx.files, args.out_file)
     with ctx.reading() as bound:
@@ -355,12 +339,8 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     shown = bounded_part(ctx, pack, most, "context_pack_export", again)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
-    return {
-        "workspace": ctx.workspace,
-        "out_file": str(path),
-        "bytes": len(data),
-        "truncated": shown["budget"]["truncated"],
-    }
+    written = {"out_file": str(path), "bytes": len(data)}
+    return {"workspace": ctx.workspace, **written, "truncated": shown["budget"]["truncated"]}
 
 
 def _place(root: Path, out_file: str) -> Path:

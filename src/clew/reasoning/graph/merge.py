@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clew.canonical import picked
+from clew.canonical import Json, picked
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
@@ -39,7 +39,7 @@ class MergeTally:
     merged: int = 0
     skipped: int = 0
     conflicts_created: int = 0
-    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[Json] = field(default_factory=list)
     nodes_changed: int = 0
     edges_changed: int = 0
     node_fields_changed: int = 0
@@ -54,8 +54,7 @@ class MergeTally:
             self.edge_fields_changed += fields
 
     def summary(self) -> dict[str, int]:
-        names = ("nodes_changed", "edges_changed", "node_fields_changed", "edge_fields_changed")
-        return {name: getattr(self, name) for name in names}
+        return picked(self, "nodes_changed", "edges_changed", "node_fields_changed", "edge_fields_changed")
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ MERGE_BUDGET = Budget(
 
 
 @operation("graph_merge", writes=True, idempotent=True, budget=MERGE_BUDGET, example={"from": "what-if"})
-def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
+def graph_merge(ctx: Context, args: GraphMerge) -> Json:
     """Bring the graph changes of a branch into its base; what both changed differently becomes a conflict."""
     source, into = _ends(ctx, args)
     doc = check_name(args.doc, "doc")
@@ -206,7 +205,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     }
 
 
-def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
+def _brief(conflict: Json, whole: bool) -> Json:
     """A conflict for the answer of a merge: with texts cut, and without states beyond the first ones."""
     if not whole:
         return {name: value for name, value in conflict.items() if name not in SIDES}
@@ -214,7 +213,7 @@ def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
     return {**conflict, **states}
 
 
-def _cut(state: dict[str, Any] | None) -> dict[str, Any] | None:
+def _cut(state: Json | None) -> Json | None:
     if state is None or not state.get("text"):
         return state
     return {**state, "text": shorten(state["text"], MOST_TEXT)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from clew.canonical import picked
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.index.items import Item, index_item, mark_item
@@ -51,7 +51,7 @@ class Evidence(TableRow):
     path: str | None
     kind: str
     text: str
-    body: dict[str, Any] | None
+    body: Json | None
     proves: bool
     command: str | None
     exit_code: int | None
@@ -69,7 +69,7 @@ class EvidenceDraft:
 
     kind: str
     text: str
-    body: dict[str, Any] | None = None
+    body: Json | None = None
     command: str | None = None
     exit_code: int | None = None
     output_digest: str | None = None
@@ -190,7 +190,7 @@ def evidence_by_id(ctx: Context, id: str) -> Evidence:
     return found
 
 
-def evidence_json(item: Evidence) -> dict[str, Any]:
+def evidence_json(item: Evidence) -> Json:
     return {
         "id": item.id,
         "task": item.owner,
@@ -233,24 +233,18 @@ def _store_one(
     ctx: Context, owner: str, entity: str, path: str | None, draft: EvidenceDraft, checkpoints: list[str], event: str
 ) -> Evidence:
     number = ctx.ws.count("evidence")
+    said = ("kind", "text", "body", "proves", "command", "exit_code", "output_digest", "files")
     item = Evidence(
         id=f"EV-{number:03d}",
         number=number,
         owner=owner,
         entity=entity,
         path=path,
-        kind=draft.kind,
-        text=draft.text,
-        body=draft.body,
-        proves=draft.proves,
-        command=draft.command,
-        exit_code=draft.exit_code,
-        output_digest=draft.output_digest,
-        files=draft.files,
         event=event,
         agent=ctx.agent,
         seq=ctx.ws.seq,
         ts_ms=ctx.now_ms,
+        **picked(draft, *said),
     )
     insert(ctx.tx, ctx.workspace, item)
     for checkpoint in checkpoints:
@@ -263,20 +257,14 @@ def _store_one(
 
 
 def _item(item: Evidence, grade: str) -> Item:
+    title = shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120)
+    about = picked(item, "kind", "seq", "ts_ms")
     return Item(
-        ref=item.id,
-        source="evidence",
-        kind=item.kind,
-        seq=item.seq,
-        ts_ms=item.ts_ms,
-        title=shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120),
-        body=item.text,
-        tags=(item.owner.lower(),),
-        status=grade,
+        ref=item.id, source="evidence", title=title, body=item.text, tags=(item.owner.lower(),), status=grade, **about
     )
 
 
-def _artifact(item: dict[str, Any]) -> EvidenceDraft:
+def _artifact(item: Json) -> EvidenceDraft:
     return EvidenceDraft(
         "artifact",
         _summary(item),
@@ -288,7 +276,7 @@ def _artifact(item: dict[str, Any]) -> EvidenceDraft:
     )
 
 
-def _summary(item: dict[str, Any]) -> str:
+def _summary(item: Json) -> str:
     for name in ("title", "command", "content", "text", "url", "path", "diff", "stdout"):
         if isinstance(item.get(name), str) and item[name].strip():
             return shorten(item[name], 500)

@@ -37,27 +37,22 @@ def context_health(ctx: Context, scope: Scope) -> Json:
         issues.append(_health_issue("CONTEXT_EMPTY", "warning", "nothing has been written in this scope yet"))
     elif trace and not (notes or cards):
         issues.append(_health_issue("TRACE_ONLY", "warning", "there are events but no notes and no cards"))
-    stats = {
-        "notes_present": notes,
-        "trace_present": trace,
-        "cards_present": cards,
-        "reasoning_ref": scope_json(scope),
-    }
-    return {"status": "warn" if issues else "ok", "issues": issues, "stats": stats}
+    return _health("warn" if issues else "ok", issues, (notes, trace, cards), scope_json(scope))
 
 
 def _unusable(code: str, message: str) -> Json:
-    stats = {"notes_present": False, "trace_present": False, "cards_present": False, "reasoning_ref": None}
-    return {"status": "error", "issues": [_health_issue(code, "error", message)], "stats": stats}
+    return _health("error", [_health_issue(code, "error", message)], (False, False, False), None)
+
+
+def _health(status: str, issues: list[Json], present: tuple[bool, bool, bool], ref: Json | None) -> Json:
+    names = ("notes_present", "trace_present", "cards_present")
+    stats = {**dict(zip(names, present, strict=True)), "reasoning_ref": ref}
+    return {"status": status, "issues": issues, "stats": stats}
 
 
 def _health_issue(code: str, severity: str, message: str) -> Json:
-    return {
-        "code": code,
-        "severity": severity,
-        "message": message,
-        "recovery": "Write a note (notes_commit) or a card (think_card).",
-    }
+    recovery = "Write a note (notes_commit) or a card (think_card)."
+    return {"code": code, "severity": severity, "message": message, "recovery": recovery}
 
 
 LINT_BUDGET = Budget(
@@ -103,9 +98,5 @@ def tasks_lint(ctx: Context, args: Lint) -> Json:
 
 
 def summary(issues: list[Json]) -> dict[str, int]:
-    severities = [issue["severity"] for issue in issues]
-    return {
-        "total": len(issues),
-        "errors": severities.count("error"),
-        "warnings": severities.count("warning"),
-    }
+    found = [issue["severity"] for issue in issues]
+    return {"total": len(issues), "errors": found.count("error"), "warnings": found.count("warning")}

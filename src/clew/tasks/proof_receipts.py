@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from clew.canonical import picked
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.kinds import statuses
@@ -214,23 +214,18 @@ def write_receipt(
         path=path,
         evidence=evidence,
         grade=grade,
-        source=details.source,
         text=shorten(text, 1000),
-        command=(run.command or None) if run else None,
-        exit_code=run.exit_code if run else None,
-        duration_ms=details.duration_ms,
-        output_digest=details.output_digest,
+        command=details.command or None,
         output_tail=details.output_tail[-MOST_TAIL:] if details.output_tail is not None else None,
-        git_commit=details.git_commit,
         git_dirty=int(details.git_dirty) if details.git_dirty is not None else None,
-        files=details.files,
-        stamps=details.stamps,
-        again=details.again,
         agent=ctx.agent,
         # One seq for all that a call captures, so that views keep the order in which it was given.
         seq=ctx.ws.seq if ctx.ws.changed else ctx.ws.next_seq(),
         ts_ms=ctx.now_ms,
         prev=str(before or ""),
+        **picked(
+            details, "source", "exit_code", "duration_ms", "output_digest", "git_commit", "files", "stamps", "again"
+        ),
     )
     receipt = replace(receipt, digest=seal(receipt))
     insert(ctx.tx, ctx.workspace, receipt)
@@ -316,7 +311,7 @@ def _without_lesser_claims(latest: dict[tuple[str, bool], ProofReceipt]) -> list
     return sorted(kept, key=lambda item: item.number)
 
 
-def receipt_json(receipt: ProofReceipt) -> dict[str, Any]:
+def receipt_json(receipt: ProofReceipt) -> Json:
     return {
         "id": receipt.id,
         "task": receipt.owner,

@@ -78,6 +78,10 @@ class Step(Editable):
         """How much proof a checkpoint asks for; criteria are judged, not proven."""
         return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
 
+    @property
+    def requires_proof(self) -> bool:
+        return any(self.proof_mode(name) == "require" for name in PROVABLE)
+
     def content(self) -> Json:
         own = Editable.content(self)
         return {**own, "step_id": self.id, "path": self.path, "task": self.task}

@@ -118,27 +118,19 @@ def tasks_templates_list(ctx: Context, args: Input) -> Json:
 
 
 def template_json(template: Template) -> Json:
-    shared = {
-        **picked(template, "id", "kind", "title", "description"),
-    }
+    shared = picked(template, "id", "kind", "title", "description")
     if template.kind == "plan":
         return {**shared, "plan_steps": list(template.checklist)}
-    return {**shared, "steps": [_step_json(spec) for spec in template.steps]}
+    names = ("title", "success_criteria", "tests", "proof_tests_mode")
+    return {**shared, "steps": [picked(spec, *names) for spec in template.steps]}
 
 
 def template_by_id(id: str, kind: str, field: str = "template") -> Template:
     """The built-in template of this kind."""
-    wanted = id.strip().lower()
-    known = [template for template in TEMPLATES if template.kind == kind]
-    for template in known:
-        if template.id == wanted:
-            return template
-    names = ", ".join(template.id for template in known)
+    known = {template.id: template for template in TEMPLATES if template.kind == kind}
+    found = known.get(id.strip().lower())
+    if found is not None:
+        return found
+    names = ", ".join(known)
     ways = [suggest("tasks_templates_list", "Shows the templates.")]
     raise unknown_id(f"{kind} template", id, f"Use one of {names} as {field}.", ways)
-
-
-def _step_json(spec: StepSpec) -> Json:
-    return {
-        **picked(spec, "title", "success_criteria", "tests", "proof_tests_mode"),
-    }

@@ -19,7 +19,7 @@ from clew.store.rows import delete
 from clew.tasks.changes import change_work, forget_step, forget_work, touch
 from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, subject_of, with_ops
 from clew.tasks.gates import Override, gates_of
-from clew.tasks.jobs.claims import cancel_jobs_of
+from clew.tasks.jobs.queue import cancel_jobs_of
 from clew.tasks.journal import Change, forget_undo, log
 from clew.tasks.leases import check_lease, drop_lease
 from clew.tasks.overview import rows_json

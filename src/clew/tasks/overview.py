@@ -28,8 +28,7 @@ from clew.registry.operation import Bounded, Input, Name, Names, Whole, operatio
 from clew.registry.record import Preview, previewer
 from clew.store.database import placeholders
 from clew.store.rows import find_many, select
-from clew.tasks.lint import context_health, summary
-from clew.tasks.lint_findings import findings
+from clew.tasks.lint import context_health, findings, summary
 from clew.tasks.plans import STATUSES, Work, find_work, qualified_id, work_by_id
 from clew.tasks.steps import CHECKPOINTS
 from clew.tasks.targets import OfWork, explicit_target

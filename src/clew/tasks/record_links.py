@@ -16,8 +16,8 @@ from clew.surroundings import clew_command
 from clew.tasks.endings import set_status
 from clew.tasks.evidence import Evidence, disown, disown_evidence, evidence_by_id
 from clew.tasks.gates import gate_of
-from clew.tasks.jobs.claims import cancel_job
 from clew.tasks.jobs.job import QUEUED, RUNNING, job_by_id
+from clew.tasks.jobs.queue import cancel_job
 from clew.tasks.plans import Work, tasks_of, work_by_id
 from clew.tasks.proof_receipts import (
     CLAIMED,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from clew.canonical import Json, as_json, picked
 from clew.registry.context import Context
 from clew.store.rows import first
-from clew.tasks.jobs.claims import EXPIRED
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job
+from clew.tasks.jobs.queue import EXPIRED
 from clew.tasks.jobs.runners import OFFLINE, RunnerStatus, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
 

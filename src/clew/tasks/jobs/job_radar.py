@@ -18,9 +18,9 @@ from clew.registry.operation import MAX_NUMBER, Name, View, operation
 from clew.store.database import placeholders
 from clew.store.rows import find_many, select
 from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, attention_of, last_seq
-from clew.tasks.jobs.claims import EXPIRED
 from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions, longer_list
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
+from clew.tasks.jobs.queue import EXPIRED
 from clew.tasks.jobs.runners import (
     IDLE,
     LIVE,

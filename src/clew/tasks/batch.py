@@ -14,29 +14,11 @@ from clew.registry.lookup import find_operation
 from clew.registry.operation import Input, Name, StrictModel, operation
 
 # The operations that BranchMind's contract allows in a batch.
-ALLOWED = frozenset(
-    {
-        "tasks_block",
-        "tasks_close_step",
-        "tasks_complete",
-        "tasks_contract",
-        "tasks_create",
-        "tasks_decompose",
-        "tasks_define",
-        "tasks_delete",
-        "tasks_done",
-        "tasks_edit",
-        "tasks_evidence_capture",
-        "tasks_note",
-        "tasks_patch",
-        "tasks_plan",
-        "tasks_progress",
-        "tasks_task_add",
-        "tasks_task_define",
-        "tasks_task_delete",
-        "tasks_verify",
-    }
+_NAMES = (
+    "block close_step complete contract create decompose define delete done edit evidence_capture note patch plan"
+    " progress task_add task_define task_delete verify"
 )
+ALLOWED = frozenset(f"tasks_{name}" for name in _NAMES.split())
 _SHORT = ("id", "task", "plan", "revision", "step", "steps", "node")
 
 

@@ -44,7 +44,7 @@ from clew.tasks.plans import INBOX, Work, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
-from clew.tasks.templates import TEMPLATES, Template, template_by_id
+from clew.tasks.templates import Template, template_by_id, templates
 from clew.tasks.texts import Heading, Prose, StepInput, heading, prose
 from clew.tasks.views.cuts import HANDOFF_BUDGET
 from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
@@ -270,7 +270,7 @@ class Scaffold(Input):
 @operation("tasks_scaffold", writes=True, example={"template": "basic-plan", "title": "Importer"})
 def tasks_scaffold(ctx: Context, args: Scaffold) -> Json:
     """Create a plan or a task from a template."""
-    own_kind = next((item.kind for item in TEMPLATES if item.id == args.template.strip().lower()), "task")
+    own_kind = next((item.kind for item in templates() if item.id == args.template.strip().lower()), "task")
     template = template_by_id(args.template, args.kind or own_kind)
     made = _scaffold_plan(ctx, args, template) if template.kind == "plan" else _scaffold_task(ctx, args, template)
     return {"workspace": ctx.workspace, "template": picked(template, "id", "kind"), **made}

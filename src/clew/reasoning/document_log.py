@@ -1,11 +1,8 @@
-"""The log of a document: which entries a branch shows, where its head stands, and what a ref means.
-
-At the end: importing the version control of a BranchMind store, its tags, its reflog, and heads that were reset.
-"""
+"""The log of a document: which entries a branch shows, where its head stands, and what a ref means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,12 +12,11 @@ from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import DOC_ENTRY, check_name
-from clew.reasoning.adopted_log import Adoption, like
 from clew.reasoning.branches import END, Branch, branch_by_id, chain, checked_out, find_branch
 from clew.reasoning.documents import NOTES, branch_name
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.rows import TableRow, first, insert, insert_many, select
+from clew.store.rows import TableRow, first, insert, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,55 +203,3 @@ def tag_named(ctx: Context, name: str) -> NoteTag | None:
     on_branch = "branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
     kept = f"EXISTS (SELECT 1 FROM branch WHERE {on_branch} AND branch.deleted_at_ms IS NULL)"
     return first(ctx.tx, ctx.workspace, NoteTag, f"name = ? AND {kept}", name)
-
-
-REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")
-
-
-def adopt_refs(ctx: Context, work: Adoption) -> None:
-    _adopt_tags(ctx, work)
-    moves = list(work.rows("vcs_reflog", "ts_ms, new_seq"))
-    _adopt_reflog(ctx, work, moves)
-    _adopt_heads(ctx, work, moves)
-
-
-def _adopt_tags(ctx: Context, work: Adoption) -> None:
-    found = [(row, _adopted_branch(work, row)) for row in work.rows("vcs_tags", "name")]
-    tags = [
-        like(NoteTag, row, branch=branch.id, doc=row.get("doc") or NOTES, created_at_ms=row.get("created_at_ms") or 0)
-        for row, branch in found
-        if branch is not None
-    ]
-    insert_many(ctx.tx, ctx.workspace, tags)
-    work.counted("tags", tags)
-
-
-def _adopt_reflog(ctx: Context, work: Adoption, rows: list[Row]) -> None:
-    found = [(row, _adopted_branch(work, row)) for row in rows]
-    moves = [
-        like(HeadMove, row, seq=ctx.ws.next_seq(), branch=branch.id, message=row.get("message") or "")
-        for row, branch in found
-        if branch is not None
-    ]
-    insert_many(ctx.tx, ctx.workspace, moves)
-    work.counted("reflog", moves)
-
-
-def _adopt_heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
-    """Import heads. One that was reset to an earlier note hides later ones; any other is just the newest note."""
-    last = {(row["ref"], row["doc"]): row for row in moves}
-    kept = 0
-    for row in work.rows("vcs_refs", "ref, doc"):
-        branch, moved = _adopted_branch(work, row), last.get((row["ref"], row["doc"]))
-        if branch is None:
-            continue
-        kept += 1
-        old = moved.get("old_seq") if moved is not None else None
-        if old is not None and row["seq"] < old:
-            insert(ctx.tx, ctx.workspace, LogCut(branch.id, row["doc"], low=row["seq"], high=work.last_seq))
-    work.counted("heads", range(kept))
-
-
-def _adopted_branch(work: Adoption, row: Row) -> Branch | None:
-    """The branch that a row names. A ref has the name of its branch."""
-    return work.branches.get(row.get("branch") or row.get("ref") or "")

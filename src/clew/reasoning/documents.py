@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from clew.canonical import Json, canonical_or_none
 from clew.clock import rfc3339
-from clew.index.items import Item, index_item
+from clew.index.items import Item, index_item, index_items
 from clew.reasoning.branches import Branch, BranchPart, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
@@ -79,6 +80,23 @@ def append(
     if item_source is not None:
         index_item(ctx.tx, ctx.workspace, entry_item(row, item_source))
     return row
+
+
+def insert_entries(ctx: Context, rows: Sequence[Row]) -> None:
+    """Store entries with the numbers they have; notes can be searched."""
+    for first in rows[:1]:
+        sql = f"INSERT INTO entry ({', '.join(first)}, workspace) VALUES ({placeholders(len(first) + 1)})"
+        ctx.tx.many(sql, [(*row.values(), ctx.workspace) for row in rows])
+    index_items(ctx.tx, ctx.workspace, [entry_item(row, "note") for row in rows if row["kind"] == "note"])
+
+
+def insert_documents(ctx: Context, rows: Sequence[tuple[int, str, str, int, int]]) -> None:
+    """Documents as (branch, name, kind, created, updated); those that exist stay as they are."""
+    sql = (
+        "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, branch, doc) DO NOTHING"
+    )
+    ctx.tx.many(sql, [(ctx.workspace, *row) for row in rows])
 
 
 def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:

@@ -16,7 +16,7 @@ from clew.tasks.proof_receipts import command_of, plain_line
 _PATH = re.compile(r"[^\s]*/[^\s]*|[\w-]+\.[a-zA-Z]{1,5}")
 _TARGETS = "all bench build check ci clean docs fmt format install lint release run test tests typecheck verify"
 _EXECUTABLES = {
-    **dict.fromkeys("bash mypy node php phpunit pytest python python3 rg ruby sh".split(), ""),
+    **dict.fromkeys(["bash", "mypy", "node", "php", "phpunit", "pytest", "python", "python3", "rg", "ruby", "sh"], ""),
     "bazel": "build run test",
     "bun": "add build install run test x",
     "bundle": "exec",

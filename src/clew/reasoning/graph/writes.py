@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,7 +12,7 @@ from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
 from clew.index.item_reads import source_of
-from clew.index.items import Item, index_item, unindex_item
+from clew.index.items import Item, index_item, index_items, unindex_item
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import register_tags
 from clew.reasoning.branches import Branch
@@ -83,20 +83,10 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
     """Store this state, which may be a deletion, as the newest version of its id on the branch."""
     seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
-    ctx.tx.run(
-        # `until` ends the version before, so that `until IS NULL` finds the present state without comparing seqs.
-        "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
-        seq,
-        ctx.workspace,
-        branch.id,
-        doc,
-        state.id,
-    )
-    words = folded(state.title, state.text)
-    _insert(ctx, written, branch=branch.id, doc=doc, folded=words)
-    index_substrings(ctx.tx, ctx.ws.number, seq, words)
-    sql = "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)"
-    ctx.tx.many(sql, [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)])
+    # `until` ends the version before, so that `until IS NULL` finds the present state without comparing seqs.
+    sql = "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL"
+    ctx.tx.run(sql, seq, ctx.workspace, branch.id, doc, state.id)
+    insert_versions(ctx, [PlacedVersion(written, branch.id, doc)])
     # Only canonical cards register anchors: a draft that names one by mistake must not change the map.
     if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
         register_tags(ctx, state.tags)
@@ -113,15 +103,50 @@ def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
     )
     ctx.tx.run(sql, seq, ctx.workspace, branch.id, doc, *state.key)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
-    _insert(ctx, written, branch=branch.id, doc=doc)
+    insert_versions(ctx, [PlacedVersion(written, branch.id, doc)])
     return written
 
 
-def _insert(ctx: Context, version: Node | Edge, **place: Any) -> None:
-    """Store a version with its branch and document."""
-    names, values = (*columns(type(version)), *place), (*encoded(version), *place.values())
-    sql = f"INSERT INTO {version.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})"
-    ctx.tx.run(sql, ctx.workspace, *values)
+@dataclass(frozen=True, slots=True)
+class PlacedVersion:
+    """A version of a node or edge with its branch and document, and the seq of the next version."""
+
+    state: Node | Edge
+    branch: int
+    doc: str
+    until: int | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a text filter searches; an edge has none."""
+        return (folded(self.state.title, self.state.text),) if isinstance(self.state, Node) else ()
+
+
+def insert_versions(ctx: Context, versions: Sequence[PlacedVersion]) -> None:
+    """Store versions of nodes, or of edges; nodes with the words and tags by which they are found."""
+    rows, tags = [], []
+    for item in versions:
+        state, place = item.state, (item.branch, item.doc)
+        rows.append((ctx.workspace, *encoded(state), *place, item.until, *item.words))
+        for words in item.words:
+            index_substrings(ctx.tx, ctx.ws.number, state.last_seq, words)
+        if isinstance(state, Node):
+            tags += [(ctx.workspace, *place, tag, state.last_seq) for tag in filed_tags(state.tags)]
+    for first in versions[:1]:
+        kind = type(first.state)
+        names = ("workspace", *columns(kind), "branch", "doc", "until", *("folded" for _ in first.words))
+        sql = f"INSERT INTO {kind.TABLE} ({', '.join(names)}) VALUES ({placeholders(len(names))})"
+        ctx.tx.many(sql, rows)
+    ctx.tx.many("INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)", tags)
+
+
+def index_cards(ctx: Context, versions: Sequence[PlacedVersion]) -> None:
+    """An id has one search item: its newest version on any branch."""
+    newest: dict[str, tuple[int, str, Node]] = {}
+    for item in versions:
+        if item.until is None and isinstance(item.state, Node) and item.state.type in CARD_TYPES:
+            newest[item.state.id] = (item.branch, item.doc, item.state)
+    index_items(ctx.tx, ctx.workspace, [card_item(*found) for found in newest.values() if not found[2].deleted])
 
 
 def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:

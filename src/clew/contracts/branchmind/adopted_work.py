@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from clew.canonical import Json
-from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_object, like
+from clew.contracts.branchmind.adopted_log import Adoption, adopt_entries, adopt_scope, as_object, like
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
 from clew.store.database import Row

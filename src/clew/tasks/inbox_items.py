@@ -10,7 +10,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.registry.record import InboxItem, inbox_items
 from clew.store.events import last_doers
-from clew.store.rows import load, select
+from clew.store.rows import select
 from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, attention_of
 from clew.tasks.jobs.job import Job
 from clew.tasks.jobs.runners import OFFLINE, active_leases, state_of
@@ -71,15 +71,11 @@ def _last_words(ctx: Context, job: Job, kind: str) -> str:
 @inbox_items("step")
 def blocked_steps(ctx: Context, limit: int) -> list[InboxItem]:
     """Steps that are blocked, of work that is not over. What was canceled waits for nobody."""
-    sql = (
-        "SELECT step.* FROM step JOIN work ON work.workspace = step.workspace AND work.id = step.task"
-        " WHERE step.workspace = ? AND step.blocked = 1 AND step.completed = 0"
-        f" AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
-        " AND work.status NOT IN ('DONE', 'CANCELED') ORDER BY step.updated_at_ms LIMIT ?"
-    )
-    rows = ctx.tx.all(sql, ctx.workspace, limit)
+    over = "SELECT 1 FROM work WHERE workspace = step.workspace AND id = step.task AND status IN ('DONE', 'CANCELED')"
+    is_blocked = f"blocked = 1 AND completed = 0 AND COALESCE(block_reason, '') NOT LIKE '{CANCELED}%'"
+    where = f"{is_blocked} AND NOT EXISTS ({over}) ORDER BY updated_at_ms LIMIT ?"
+    steps = select(ctx.tx, ctx.workspace, Step, where, limit)
     idle = "The step stays blocked, and its task cannot be finished."
-    steps = [load(Step, row) for row in rows]
     by = last_doers(ctx.tx, ctx.workspace, "step_blocked", sorted({step.task for step in steps}))
     return [
         InboxItem(

@@ -113,8 +113,8 @@ def open_lines(result: Json, default_workspace: str) -> list[str]:
         return [f"{place(result, default_workspace)}job"]
     job = result["job"]
     links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job.get(name))
-    title, status = free(job.get("title") or ""), job.get("status", "?")
-    lines = [f"{place(result, default_workspace)}job {job['job_id']} ({status}) {title}", links]
+    named = f"job {job['job_id']} ({job.get('status', '?')}) {free(job.get('title') or '')}"
+    lines = [place(result, default_workspace) + named, links]
     for name, limit in (("summary", 140), ("prompt", 160)):
         text = job.get(name) or result.get(name)
         lines.append(f"{name}: {free(text, limit)}" if text else "")

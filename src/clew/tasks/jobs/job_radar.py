@@ -17,7 +17,7 @@ from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Name, View, operation
 from clew.store.database import placeholders
 from clew.store.rows import find_many, select
-from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, attention_of, last_seq
+from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, Attention, attention_of, last_seq
 from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions, longer_list
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
 from clew.tasks.jobs.queue import EXPIRED
@@ -32,8 +32,8 @@ from clew.tasks.jobs.runners import (
     runner_status,
     state_of,
 )
-from clew.tasks.jobs.thread import event_json, events_at, place, post_message
-from clew.tasks.views.state_line import free
+from clew.tasks.jobs.thread import JobEvent, events_at, place, post_message
+from clew.tasks.views.state_line import counted_runners, free
 
 MOST_ISSUES = 20
 _RANK = {"error": 0, "warn": 1, "stale": 2}
@@ -116,12 +116,19 @@ LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
 
 
 def radar_lines(result: Json, default_workspace: str) -> list[str]:
+    """A filter or a budget may have removed any list; only the status tells that no runner is alive."""
+    runners = result.get("runner_leases", {}).get("runners", [])
+    gone = result.get("runner_leases_offline", {}).get("runners", [])
+    issues = result.get("runner_diagnostics", {}).get("issues", [])
+    start = [f"CMD: {result['runner_bootstrap']['cmd']}"] if "runner_bootstrap" in result else []
+    offline = result.get("runner_status", {}).get("status") == "offline"
     return [
         place(result, default_workspace) + _header(result),
-        *_start(result),
-        *_runners(result),
-        *_offline(result),
-        *_issues(result),
+        *start,
+        *item_lines(result, runners[:LINES_RUNNERS], _runner),
+        *(["runner offline (no active lease)"] if offline else []),
+        *item_lines(result, gone[:LINES_OFFLINE], _gone),
+        *item_lines(result, issues[:LINES_ISSUES], _issue),
         *item_lines(result, result.get("jobs", ()), _row),
         *longer_list(result),
     ]
@@ -129,24 +136,10 @@ def radar_lines(result: Json, default_workspace: str) -> list[str]:
 
 def _header(result: Json) -> str:
     status = result.get("runner_status", {"status": "offline"})
-    counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
-    runners = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
     filters = "".join(f" {name}={value}" for name, value in result.get("filters", {}).items())
     more = " has_more=true" if result.get("has_more") else ""
-    return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={runners}{filters}{more}"
-
-
-def _start(result: Json) -> Iterator[str]:
-    if "runner_bootstrap" in result:
-        yield f"CMD: {result['runner_bootstrap']['cmd']}"
-
-
-def _runners(result: Json) -> Iterator[str]:
-    runners = result.get("runner_leases", {}).get("runners", [])
-    yield from item_lines(result, runners[:LINES_RUNNERS], _runner)
-    # A filter or a budget may have removed the list; only the status tells that no runner is alive.
-    if result.get("runner_status", {}).get("status") == "offline":
-        yield "runner offline (no active lease)"
+    runners = f"runner={status['status']} runners={counted_runners(status)}"
+    return f"jobs_radar count={result.get('count', 0)} {runners}{filters}{more}"
 
 
 def _runner(lease: Json) -> str:
@@ -155,18 +148,10 @@ def _runner(lease: Json) -> str:
     return f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
 
 
-def _offline(result: Json) -> list[str]:
-    return item_lines(result, result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE], _gone)
-
-
 def _gone(lease: Json) -> str:
     job, id = lease["active_job_id"], lease["runner_id"]
     worked = f" last_job={job} | open id={job}" if job else ""
     return f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
-
-
-def _issues(result: Json) -> list[str]:
-    return item_lines(result, result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES], _issue)
 
 
 def _issue(issue: Json) -> str:
@@ -290,17 +275,16 @@ def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> l
     seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
     # One query for the events of all jobs, instead of one for each row.
     events = events_at(ctx, list(seqs.values()))
-    rows = []
-    for job in jobs:
-        row = {**job_json(job), "attention": marks[job.id].to_json(), "mark": marks[job.id].mark}
-        event = events.get(seqs[job.id])
-        if event is not None:
-            named = event_json(event)
-            row["last"] = {name: named[name] for name in ("ref", "seq", "ts_ms", "kind", "message", "refs")}
-        if job.status == RUNNING:
-            row["runner_state"] = state_of(alive, job.runner)
-        rows.append(row)
-    return rows
+    return [_job_json(job, marks[job.id], events.get(seqs[job.id]), alive) for job in jobs]
+
+
+def _job_json(job: Job, marks: Attention, event: JobEvent | None, alive: dict[str, RunnerLease]) -> Json:
+    row = {**job_json(job), "attention": marks.to_json(), "mark": marks.mark}
+    if event is not None:
+        row["last"] = {"ref": f"{job.id}@{event.seq}", **picked(event, "seq", "ts_ms", "kind", "message", "refs")}
+    if job.status == RUNNING:
+        row["runner_state"] = state_of(alive, job.runner)
+    return row
 
 
 def _leases_json(leases: Sequence[RunnerLease], args: JobsRadar) -> Json:

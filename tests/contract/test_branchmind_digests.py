@@ -13,9 +13,9 @@ from typing import Any
 
 import apsw
 import pytest
-from clew.reasoning.adopted_log import own_meta
 
 from clew.app import Clew
+from clew.contracts.branchmind.adopted_log import own_meta
 from tests.contract.branchmind_store import WORKSPACE, write_full_store
 from tests.contract.local_calls import call
 

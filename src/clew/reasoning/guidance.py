@@ -37,9 +37,8 @@ class Help(Bounded):
 @operation("help", mode="own", view=View(is_text=True))
 def help(ctx: Context, args: Help) -> Json:
     """Explain the line protocol, proof conventions, delegation and the daily way of working."""
-    return _told(
-        ctx, "\n".join(_sections(texts()["help"])), args.max_chars, suggest("help", "The whole text.", "medium")
-    )
+    whole = suggest("help", "The whole text.", "medium")
+    return _told(ctx, "\n".join(_sections(texts()["help"])), args.max_chars, whole)
 
 
 class Skill(Bounded):

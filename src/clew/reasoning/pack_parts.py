@@ -110,14 +110,10 @@ def lane_summary(cards: Sequence[Node]) -> Json:
 def _lane(name: str, cards: list[Node]) -> Json:
     pinned = [card for card in cards if is_pinned(card.tags)]
     opened = [card for card in cards if is_open(card)]
+    drafts = sum(is_draft(card.tags) for card in cards)
     return {
         "lane": name,
-        "counts": {
-            "cards": len(cards),
-            "pinned": len(pinned),
-            "open": len(opened),
-            "drafts": sum(is_draft(card.tags) for card in cards),
-        },
+        "counts": {"cards": len(cards), "pinned": len(pinned), "open": len(opened), "drafts": drafts},
         "top_pinned": [_card_ref(card) for card in pinned[:MOST_IN_LANE]],
         "top_open": [_card_ref(card) for card in opened[:MOST_IN_LANE]],
     }

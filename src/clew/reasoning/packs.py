@@ -348,12 +348,10 @@ def _place(root: Path, out_file: str) -> Path:
     inside = path.relative_to(root.resolve()).parts
     # The caller chooses the path, so it must never be code, a configuration or a git hook.
     if path.suffix != ".json" or ".git" in inside:
-        raise invalid(
-            "out_file",
-            f"{shorten(out_file, 120)!r} is not a place for a pack: only .json files outside of .git are written",
-            f"Use a path such as {CONVENTION}.",
-            [suggest("context_pack_export", "Writes to the usual place.", "high", out_file=CONVENTION)],
-        )
+        allowed = "only .json files outside of .git are written"
+        message = f"{shorten(out_file, 120)!r} is not a place for a pack: {allowed}"
+        way = suggest("context_pack_export", "Writes to the usual place.", "high", out_file=CONVENTION)
+        raise invalid("out_file", message, f"Use a path such as {CONVENTION}.", [way])
     return path
 
 

@@ -226,32 +226,21 @@ def store(
     event: str,
 ) -> list[Evidence]:
     """Keep drafts and link them to checkpoints; each is findable at once."""
-    return [_store_one(ctx, owner, entity, path, draft, checkpoints, event) for draft in drafts]
+    place: Json = {"owner": owner, "entity": entity, "path": path}
+    return [_store_one(ctx, draft, checkpoints, {**place, "event": event}) for draft in drafts]
 
 
-def _store_one(
-    ctx: Context, owner: str, entity: str, path: str | None, draft: EvidenceDraft, checkpoints: list[str], event: str
-) -> Evidence:
+def _store_one(ctx: Context, draft: EvidenceDraft, checkpoints: list[str], place: Json) -> Evidence:
     number = ctx.ws.count("evidence")
     said = ("kind", "text", "body", "proves", "command", "exit_code", "output_digest", "files")
-    item = Evidence(
-        id=f"EV-{number:03d}",
-        number=number,
-        owner=owner,
-        entity=entity,
-        path=path,
-        event=event,
-        agent=ctx.agent,
-        seq=ctx.ws.seq,
-        ts_ms=ctx.now_ms,
-        **picked(draft, *said),
-    )
+    now: Json = {"agent": ctx.agent, "seq": ctx.ws.seq, "ts_ms": ctx.now_ms}
+    item = Evidence(id=f"EV-{number:03d}", number=number, **place, **now, **picked(draft, *said))
     insert(ctx.tx, ctx.workspace, item)
-    for checkpoint in checkpoints:
-        sql = "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)"
-        ctx.tx.run(sql, ctx.workspace, entity, checkpoint, item.id, int(item.proves))
+    sql = "INSERT INTO evidence_checkpoint (workspace, entity, evidence, proves, checkpoint) VALUES (?, ?, ?, ?, ?)"
+    proves = (ctx.workspace, item.entity, item.id, int(item.proves))
+    ctx.tx.many(sql, [(*proves, checkpoint) for checkpoint in checkpoints])
     # Every piece of evidence has a receipt, so that the chain of digests covers all that was ever captured.
-    write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
+    write_receipt(ctx, item.owner, item.entity, item.path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))
     return item
 
@@ -259,9 +248,8 @@ def _store_one(
 def _item(item: Evidence, grade: str) -> Item:
     title = shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120)
     about = picked(item, "kind", "seq", "ts_ms")
-    return Item(
-        ref=item.id, source="evidence", title=title, body=item.text, tags=(item.owner.lower(),), status=grade, **about
-    )
+    found = Item(ref=item.id, source="evidence", title=title, body=item.text, **about)
+    return replace(found, tags=(item.owner.lower(),), status=grade)
 
 
 def _artifact(item: Json) -> EvidenceDraft:

@@ -58,21 +58,12 @@ def tasks_create(ctx: Context, args: WorkCreation) -> Json:
 def parent_plan(ctx: Context, parent: str | None) -> Work:
     """The plan a task is to hang under; it must exist."""
     if parent is None:
-        raise invalid(
-            "parent",
-            "a task needs a plan",
-            "Name a plan, or let tasks_bootstrap create one.",
-            [
-                SHOW_PLANS,
-                suggest("tasks_bootstrap", "Creates a plan and a task.", "medium", **_EXAMPLE),
-            ],
-            kind="missing_required",
-        )
+        create = suggest("tasks_bootstrap", "Creates a plan and a task.", "medium", **_EXAMPLE)
+        recovery, ways = "Name a plan, or let tasks_bootstrap create one.", [SHOW_PLANS, create]
+        raise invalid("parent", "a task needs a plan", recovery, ways, kind="missing_required")
     if not PLAN.fullmatch(parent.strip()):
-        message = f"{parent[:60]!r} is not a plan id"
-        recovery = "Use an id such as PLAN-001."
-        ways = [SHOW_PLANS]
-        raise invalid("parent", message, recovery, ways, kind="prefix", allowed=["PLAN-"])
+        message, recovery = f"{parent[:60]!r} is not a plan id", "Use an id such as PLAN-001."
+        raise invalid("parent", message, recovery, [SHOW_PLANS], kind="prefix", allowed=["PLAN-"])
     return work_by_id(ctx, parent.strip())
 
 
@@ -95,15 +86,9 @@ def _create_plan(ctx: Context, args: WorkCreation) -> Json:
         raise invalid("parent", "a plan has none", "Leave parent out, or create a task.")
     if args.steps:
         raise invalid("steps", "only tasks have steps", "Create a task, or give a plan its checklist with tasks_plan.")
-    plan, event = create_work(
-        ctx,
-        "plan",
-        heading(args.title),
-        description=prose(args.description),
-        contract=prose(args.contract),
-        contract_data=args.contract_data,
-        contract_versions=1 if args.contract is not None or args.contract_data is not None else 0,
-    )
+    contract: Json = {"contract": prose(args.contract), "contract_data": args.contract_data}
+    contract["contract_versions"] = int(args.contract is not None or args.contract_data is not None)
+    plan, event = create_work(ctx, "plan", heading(args.title), description=prose(args.description), **contract)
     return {**_made(ctx, plan), "event": event}
 
 

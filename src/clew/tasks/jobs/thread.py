@@ -122,8 +122,8 @@ class Remark:
     claim_revision: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JobEvent(TableRow):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvent(Remark, TableRow):
     """It keeps its number, so `JOB-001@5` in notes and evidence always opens the same."""
 
     TABLE: ClassVar[str] = "job_event"
@@ -134,13 +134,6 @@ class JobEvent(TableRow):
     seq: int
     job: str
     ts_ms: int
-    kind: str
-    message: str
-    refs: tuple[str, ...] = ()
-    percent: int | None = None
-    meta: Json | None = None
-    runner: str | None = None
-    claim_revision: int | None = None
 
 
 def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
@@ -151,7 +144,7 @@ def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
     last = events_at(ctx, [job.last_seq]).get(job.last_seq) if remark.kind == HEARTBEAT else None
     repeated = last is not None and last.kind == HEARTBEAT
     seq = job.last_seq if repeated else ctx.ws.next_seq()
-    event = JobEvent(seq, job.id, ctx.now_ms, **asdict(remark))
+    event = JobEvent(seq=seq, job=job.id, ts_ms=ctx.now_ms, **asdict(remark))
     job = replace(job, updated_at_ms=ctx.now_ms)
     if repeated:
         update(ctx.tx, ctx.workspace, event)

@@ -66,8 +66,8 @@ def fill_jobs(store: Store, size: int) -> None:
 
 
 def work(ctx: Any, job: str, number: int) -> None:
-    from clew.tasks.jobs.claims import claim_job
     from clew.tasks.jobs.job import job_by_id
+    from clew.tasks.jobs.queue import claim_job
 
     held, _ = claim_job(ctx, job_by_id(ctx, job), f"host:{number % RUNNERS}", 300_000)
     claim = {"job": job, "runner_id": held.runner, "claim_revision": held.revision}

@@ -4,12 +4,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import orjson
 
 Json = dict[str, Any]
 """A JSON object whose names belong to a contract: an answer, a part of one, or the payload of an event."""
+
+
+def picked(record: object, *names: str) -> Json:
+    """Some attributes as a JSON object, in this order; tuples become lists."""
+    values = {name: getattr(record, name) for name in names}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def as_json(record: Any, *without: str) -> Json:
+    """A dataclass as a JSON object: its fields in their order."""
+    return picked(record, *(item.name for item in fields(record) if item.name not in without))
 
 
 def canonical(value: Any) -> str:

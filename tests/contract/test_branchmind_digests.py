@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from clew.app import Clew
-from clew.reasoning.adopted_log import own_meta
+from clew.contracts.branchmind.adopted_log import own_meta
 from tests.contract.branchmind_store import WORKSPACE, write_full_store
 from tests.contract.local_calls import call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,12 +29,9 @@ LOOKED_AT = 5_000
 COUNTED = 1_000
 """Events beyond a page are counted up to this number."""
 _LEFT = Follow("left_out", lambda whole, result: result["total"] - len(result["events"]))
+_EVENTS = Trim("events", drop="last", page="pagination", count="count", follow=_LEFT)
 EVENTS_BUDGET = Budget(
-    (
-        Drop("events[].payload"),
-        Trim("events", drop="last", floor=1, page="pagination", count="count", follow=_LEFT),
-        Trim("events", drop="last", page="pagination", count="count", follow=_LEFT),
-    ),
+    (Drop("events[].payload"), replace(_EVENTS, floor=1), _EVENTS),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
     keep=("workspace", "last_seq"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import check_name
@@ -18,7 +19,7 @@ from clew.registry.callers import own_checkout, set_own_checkout
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.database import Transaction
-from clew.store.rows import TableRow, insert, load
+from clew.store.rows import TableRow, find, first, insert
 from clew.store.workspaces import MAIN, MAIN_ID, workspace_made
 
 # Reading walks the whole chain of bases, so its depth is bounded.
@@ -48,7 +49,7 @@ class BranchPart:
 
 UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
 """The main branch of a workspace in which nothing was ever written, so that no row exists."""
-_SELECT = "SELECT id, name, base_id, base_seq, created_at_ms, created_seq FROM branch"
+_NAMED = "name = ? AND deleted_at_ms IS NULL"
 
 
 @workspace_made(MAIN)
@@ -60,20 +61,17 @@ def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
     name = check_name(name, field)
     found = find_branch(ctx, name)
     if found is None:
-        raise unknown_id(
-            "branch",
-            name,
-            "Name an existing branch, or create it first.",
-            [suggest("branch_list", "Shows the branches there are."), _creation(name)],
-        )
+        create = suggest("branch_create", "Creates the branch from the checked-out one.", "low", name=name)
+        ways = [suggest("branch_list", "Shows the branches there are."), create]
+        raise unknown_id("branch", name, "Name an existing branch, or create it first.", ways)
     return found
 
 
 def find_branch(ctx: Context, name: str) -> Branch | None:
-    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
-    if row is None:
+    branch = first(ctx.tx, ctx.workspace, Branch, _NAMED, name)
+    if branch is None:
         return UNBORN_MAIN if ctx.ws.unborn and name == MAIN else None
-    branch = ctx.memo["branch", row["id"]] = load(Branch, row)
+    ctx.memo["branch", branch.id] = branch
     return branch
 
 
@@ -82,23 +80,20 @@ def branch_by_id(ctx: Context, number: int) -> Branch:
     known: Branch | None = ctx.memo.get(("branch", number))
     if known is not None:
         return known
-    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND id = ?", ctx.workspace, number)
-    if row is None and ctx.ws.unborn and number == MAIN_ID:
+    branch = find(ctx.tx, ctx.workspace, Branch, number)
+    if branch is None and ctx.ws.unborn and number == MAIN_ID:
         return UNBORN_MAIN
-    if row is None:
+    if branch is None:
         raise ClewError("INTERNAL", f"branch number {number} is not stored")
-    branch = ctx.memo["branch", number] = load(Branch, row)
+    ctx.memo["branch", number] = branch
     return branch
 
 
 def checked_out(ctx: Context) -> Branch:
     if ctx.ws.checkout is None:
-        raise ClewError(
-            "NO_CHECKOUT",
-            "no branch is checked out",
-            "Check out a branch.",
-            suggestions=[suggest("checkout", "Checks out the default branch.", "high", ref="main")],
-        )
+        message = "no branch is checked out"
+        ways = [suggest("checkout", "Checks out the default branch.", "high", ref="main")]
+        raise ClewError("NO_CHECKOUT", message, "Check out a branch.", suggestions=ways)
     return branch_by_id(ctx, ctx.ws.checkout)
 
 
@@ -129,12 +124,9 @@ def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
     """Create a branch that sees what `base` holds now; without a base it starts empty."""
     name = check_name(name, "name")
     if find_branch(ctx, name) is not None:
-        raise ClewError(
-            "CONFLICT",
-            f"branch {name} exists already",
-            "Choose another name, or check it out.",
-            suggestions=[suggest("checkout", "Checks out the branch that exists.", "high", ref=name)],
-        )
+        recovery = "Choose another name, or check it out."
+        ways = [suggest("checkout", "Checks out the branch that exists.", "high", ref=name)]
+        raise ClewError("CONFLICT", f"branch {name} exists already", recovery, suggestions=ways)
     if base is not None and len(chain(ctx, base)) >= MAX_DEPTH:
         raise ClewError(
             "INVALID_INPUT",
@@ -143,14 +135,9 @@ def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
             [{"kind": "range", "field": "from", "le": MAX_DEPTH}],
             [suggest("branch_list", "Shows the branches and their bases.")],
         )
-    branch = Branch(
-        ctx.ws.count("branch"),
-        name,
-        base.id if base else None,
-        ctx.ws.seq if base else None,
-        ctx.now_ms,
-        created_seq=ctx.ws.seq,
-    )
+    branch = Branch(ctx.ws.count("branch"), name, None, None, ctx.now_ms, created_seq=ctx.ws.seq)
+    if base is not None:
+        branch = replace(branch, base_id=base.id, base_seq=ctx.ws.seq)
     insert(ctx.tx, ctx.workspace, branch)
     payload = {"base_branch": base.name if base else None, "base_seq": branch.base_seq}
     ctx.emit("reasoning", "branch_created", name, payload)
@@ -174,19 +161,13 @@ def own_branch(ctx: Context) -> Branch:
     """
     chosen = own_checkout(ctx)
     # The branch may have been deleted since it was checked out; then main is used.
-    row = ctx.tx.one(
-        f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, chosen or MAIN_ID
-    )
-    return load(Branch, row) if row is not None else branch_by_id(ctx, MAIN_ID)
+    found = first(ctx.tx, ctx.workspace, Branch, "id = ? AND deleted_at_ms IS NULL", chosen or MAIN_ID)
+    return found or branch_by_id(ctx, MAIN_ID)
 
 
-def branch_json(ctx: Context, branch: Branch) -> dict[str, Any]:
+def branch_json(ctx: Context, branch: Branch) -> Json:
     base = branch_by_id(ctx, branch.base_id).name if branch.base_id is not None else None
     return {"name": branch.name, "base_branch": base, "base_seq": branch.base_seq}
-
-
-def _creation(name: str) -> Any:
-    return suggest("branch_create", "Creates the branch from the checked-out one.", "low", name=name)
 
 
 class BranchCreate(Input):
@@ -197,7 +178,7 @@ class BranchCreate(Input):
 
 
 @operation("branch_create", writes=True, example={"name": "what-if"})
-def branch_create(ctx: Context, args: BranchCreate) -> dict[str, Any]:
+def branch_create(ctx: Context, args: BranchCreate) -> Json:
     """Start a branch from another one's present state; nothing is copied."""
     base = branch_named(ctx, args.from_, "from") if args.from_ else checked_out(ctx)
     return {"workspace": ctx.workspace, "branch": branch_json(ctx, create_branch(ctx, args.name, base))}
@@ -210,25 +191,20 @@ class BranchList(Bounded):
 @operation(
     "branch_list", budget=Budget((Trim("branches", drop="last", count="count"),), 16_000, keep=("workspace", "count"))
 )
-def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
+def branch_list(ctx: Context, args: BranchList) -> Json:
     """List the branches of the workspace with their bases."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT branch.name, base.name AS base_branch, branch.base_seq, branch.created_at_ms FROM branch"
         " LEFT JOIN branch AS base ON base.workspace = branch.workspace AND base.id = branch.base_id"
-        " WHERE branch.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY branch.name LIMIT ?",
-        ctx.workspace,
-        args.limit + 1,
+        " WHERE branch.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY branch.name LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, args.limit + 1)
     # Nothing was written yet, so main has no row.
     if ctx.ws.unborn:
         rows = [{"name": MAIN, "base_branch": None, "base_seq": None, "created_at_ms": 0}]
     shown = rows[: args.limit]
-    return {
-        "workspace": ctx.workspace,
-        "branches": shown,
-        "count": len(shown),
-        "truncated": len(rows) > len(shown),
-    }
+    counts = {"count": len(shown), "truncated": len(rows) > len(shown)}
+    return {"workspace": ctx.workspace, "branches": shown, **counts}
 
 
 class Checkout(Input):
@@ -236,7 +212,7 @@ class Checkout(Input):
 
 
 @operation("checkout", writes=True, idempotent=True, example={"ref": "main"})
-def checkout(ctx: Context, args: Checkout) -> dict[str, Any]:
+def checkout(ctx: Context, args: Checkout) -> Json:
     """Make a branch the default of reads and writes that name none."""
     branch = branch_named(ctx, args.ref, "ref")
     return {"workspace": ctx.workspace, "previous": check_out(ctx, branch), "current": branch.name}
@@ -248,23 +224,14 @@ class BranchRename(Input):
 
 
 @operation("branch_rename", writes=True, example={"old": "what-if", "new": "what-if-2"})
-def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
+def branch_rename(ctx: Context, args: BranchRename) -> Json:
     """Rename a branch; everything on it follows."""
     branch = branch_named(ctx, args.old, "old")
     new = check_name(args.new, "new")
-    taken = ctx.tx.one(
-        f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL AND id <> ?",
-        ctx.workspace,
-        new,
-        branch.id,
-    )
-    if taken:
-        raise ClewError(
-            "CONFLICT",
-            f"branch {new} exists already",
-            "Choose another name.",
-            suggestions=[suggest("branch_list", "Shows the names that are taken.")],
-        )
+    if first(ctx.tx, ctx.workspace, Branch, f"{_NAMED} AND id <> ?", new, branch.id):
+        message = f"branch {new} exists already"
+        ways = [suggest("branch_list", "Shows the names that are taken.")]
+        raise ClewError("CONFLICT", message, "Choose another name.", suggestions=ways)
     if new != branch.name:
         ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
         # The name is the only part of a branch that can change; the memo of its chain holds numbers and stays valid.
@@ -278,7 +245,7 @@ class BranchDelete(Input):
 
 
 @operation("branch_delete", writes=True, destructive=True, example={"name": "what-if"})
-def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
+def branch_delete(ctx: Context, args: BranchDelete) -> Json:
     """Remove a branch that nothing rests on; its entries stay stored but are no longer shown."""
     branch = branch_named(ctx, args.name, "name")
     delete_branch(ctx, branch)
@@ -287,9 +254,8 @@ def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
 
 def delete_branch(ctx: Context, branch: Branch) -> None:
     _refuse_in_use(ctx, branch)
-    ctx.tx.run(
-        "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?", ctx.now_ms, ctx.workspace, branch.id
-    )
+    sql = "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?"
+    ctx.tx.run(sql, ctx.now_ms, ctx.workspace, branch.id)
     _unindex(ctx, branch)
     ctx.emit("reasoning", "branch_deleted", branch.name, {"id": branch.id})
 
@@ -317,32 +283,23 @@ def target_of_branch(ctx: Context, branch: int) -> str | None:
     return None if found is None else str(found)
 
 
-def _owner(ctx: Context, branch: Branch) -> str | None:
-    return next((owner for ask in branch_owner.all() if (owner := ask(ctx, branch.id)) is not None), None)
-
-
 def _refuse_in_use(ctx: Context, branch: Branch) -> None:
-    children = ctx.tx.all(
-        "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3",
-        ctx.workspace,
-        branch.id,
-    )
-    owner = _owner(ctx, branch)
+    sql = "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3"
+    children = ctx.tx.all(sql, ctx.workspace, branch.id)
+    owners = (ask(ctx, branch.id) for ask in branch_owner.all())
+    owner = next((found for found in owners if found is not None), None)
+    reason = "Shows the other branches."
     if branch.id == MAIN_ID:
-        problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")
+        problem = "is the root of the workspace"
     elif ctx.ws.checkout == branch.id:
-        problem, way = "is checked out", suggest("branch_list", "Shows branches to check out instead.")
+        problem, reason = "is checked out", "Shows branches to check out instead."
     elif children:
         problem = f"is the base of {', '.join(row['name'] for row in children)}"
-        way = suggest("branch_list", "Shows which branches rest on it.")
+        reason = "Shows which branches rest on it."
     elif owner:
-        problem, way = f"belongs to {owner}", suggest("branch_list", "Shows the other branches.")
+        problem = f"belongs to {owner}"
     else:
         return
-    raise ClewError(
-        "INVALID_INPUT",
-        f"branch {branch.name} {problem} and cannot be deleted",
-        "Check out or delete the other one first.",
-        [{"kind": "state", "field": "name"}],
-        [way],
-    )
+    message = f"branch {branch.name} {problem} and cannot be deleted"
+    recovery, hint = "Check out or delete the other one first.", {"kind": "state", "field": "name"}
+    raise ClewError("INVALID_INPUT", message, recovery, [hint], [suggest("branch_list", reason)])

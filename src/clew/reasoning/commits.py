@@ -6,16 +6,19 @@ reset; notes written later follow. Resetting to a hidden entry shows the log as 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clew.canonical import Json, as_json, picked
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_name
 from clew.reasoning.branches import branch_named, checked_out
 from clew.reasoning.document_log import (
     SHOW_TAGS,
+    HeadMove,
+    NoteTag,
     commit_json,
     head,
     log_entries,
@@ -27,11 +30,11 @@ from clew.reasoning.document_log import (
     visible,
 )
 from clew.reasoning.documents import NOTES, append, branch_name
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
-from clew.store.database import Row
+from clew.store.rows import select, upsert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -55,7 +58,7 @@ class Commit(Input):
 
 
 @operation("commit", writes=True, example={"artifact": "Use WAL mode.", "message": "Decide the journal mode"})
-def commit(ctx: Context, args: Commit) -> dict[str, Any]:
+def commit(ctx: Context, args: Commit) -> Json:
     """Append a note with a message to the checked-out branch and move its head there."""
     branch = checked_out(ctx)
     docs = _docs(args.docs)
@@ -90,20 +93,12 @@ class Log(Bounded):
     cursor: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Show notes before this seq.")] = None
 
 
-LOG_BUDGET = Budget(
-    (
-        Clip("commits[].artifact", 2000),
-        Trim("commits", drop="last", floor=1, page="pagination"),
-        Clip("commits[].artifact", 200),
-        Trim("commits", drop="last", page="pagination"),
-    ),
-    16_000,
-    keep=("branch", "doc", "head_seq"),
-)
+_COMMITS = Trim("commits", drop="last", page="pagination")
+LOG_BUDGET = Budget(shrinking("commits[].artifact", (2000, 200), _COMMITS), 16_000, keep=("branch", "doc", "head_seq"))
 
 
 @operation("log", budget=LOG_BUDGET)
-def log(ctx: Context, args: Log) -> dict[str, Any]:
+def log(ctx: Context, args: Log) -> Json:
     """Show the notes of a branch as commits, newest first."""
     point, limit = resolve_ref(ctx, args.ref), max(args.limit, 1)
     rows = log_entries(ctx, point.branch, NOTES, limit + 1, point.seq, args.cursor)
@@ -128,7 +123,7 @@ class TagCreate(Input):
 
 
 @operation("tag_create", writes=True, example={"name": "before-rewrite"})
-def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
+def tag_create(ctx: Context, args: TagCreate) -> Json:
     """Give a note a name that log, reset and tag_create take as a reference."""
     name = check_name(args.name, "name")
     if name.isdigit():
@@ -137,37 +132,24 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
     seq = point_seq(ctx, point, "from")
     if tag_named(ctx, name) is not None and not args.force:
         again = {"name": name, "force": True, "from": str(seq) if args.from_ is None else args.from_}
-        raise ClewError(
-            "CONFLICT",
-            f"tag {name} exists already",
-            "Choose another name, or move it with force=true.",
-            suggestions=[suggest("tag_create", "Moves the tag.", "medium", **again), SHOW_TAGS],
-        )
-    ctx.tx.run("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
-    row = {"name": name, "branch": point.branch.id, "doc": NOTES, "seq": seq, "created_at_ms": ctx.now_ms}
-    ctx.tx.run(
-        "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        *row.values(),
-    )
+        recovery = "Choose another name, or move it with force=true."
+        ways = [suggest("tag_create", "Moves the tag.", "medium", **again), SHOW_TAGS]
+        raise ClewError("CONFLICT", f"tag {name} exists already", recovery, suggestions=ways)
+    tag = NoteTag(name, point.branch.id, NOTES, seq=seq, created_at_ms=ctx.now_ms)
+    upsert(ctx.tx, ctx.workspace, tag)
     ctx.emit("reasoning", "tag_created", name, {"ref": f"{NOTES}@{seq}", "branch": point.branch.name})
-    return {"workspace": ctx.workspace, "tag": {**row, "branch": point.branch.name}}
-
-
-class TagList(Bounded):
-    pass
+    return {"workspace": ctx.workspace, "tag": {**as_json(tag), "branch": point.branch.name}}
 
 
 @operation("tag_list", budget=Budget((Trim("tags", drop="last", count="count"),), 16_000, keep=("workspace", "count")))
-def tag_list(ctx: Context, args: TagList) -> dict[str, Any]:
+def tag_list(ctx: Context, args: Bounded) -> Json:
     """List the tags and the notes they name."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT note_tag.name, branch.name AS branch, note_tag.doc, note_tag.seq, note_tag.created_at_ms"
         " FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT ?",
-        ctx.workspace,
-        MOST_TAGS + 1,
+        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, MOST_TAGS + 1)
     shown = rows[:MOST_TAGS]
     return {"workspace": ctx.workspace, "tags": shown, "count": len(shown), "truncated": len(rows) > len(shown)}
 
@@ -177,7 +159,7 @@ class TagDelete(Input):
 
 
 @operation("tag_delete", writes=True, destructive=True, example={"name": "before-rewrite"})
-def tag_delete(ctx: Context, args: TagDelete) -> dict[str, Any]:
+def tag_delete(ctx: Context, args: TagDelete) -> Json:
     """Remove a tag; the note it named stays."""
     name = check_name(args.name, "name")
     deleted = bool(ctx.tx.changed("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name))
@@ -197,31 +179,25 @@ class Reflog(Bounded):
 @operation(
     "reflog", budget=Budget((Trim("entries", drop="last", count="count"),), 16_000, keep=("workspace", "ref", "count"))
 )
-def reflog(ctx: Context, args: Reflog) -> dict[str, Any]:
+def reflog(ctx: Context, args: Reflog) -> Json:
     """Show where the head of a branch's notes has been, newest first."""
     branch = branch_named(ctx, args.ref, "ref") if args.ref is not None else checked_out(ctx)
-    rows = ctx.tx.all(
-        "SELECT * FROM reflog WHERE workspace = ? AND branch = ? AND doc = ? ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        branch.id,
-        NOTES,
-        args.limit + 1,
-    )
-    shown = [_movement(ctx, row) for row in rows[: args.limit]]
+    where = "branch = ? AND doc = ? ORDER BY seq DESC LIMIT ?"
+    moves = select(ctx.tx, ctx.workspace, HeadMove, where, branch.id, NOTES, args.limit + 1)
+    shown = [_movement(ctx, move) for move in moves[: args.limit]]
     return {
         "workspace": ctx.workspace,
         "ref": branch.name,
         "doc": NOTES,
         "entries": shown,
         "count": len(shown),
-        "truncated": len(rows) > len(shown),
+        "truncated": len(moves) > len(shown),
     }
 
 
-def _movement(ctx: Context, row: Row) -> dict[str, Any]:
-    name = branch_name(ctx, row["branch"])
-    kept = {field: row[field] for field in ("doc", "message", "old_seq", "new_seq", "ts_ms")}
-    return {**kept, "branch": name, "ref": name, "ts": rfc3339(row["ts_ms"])}
+def _movement(ctx: Context, moved: HeadMove) -> Json:
+    name, said = branch_name(ctx, moved.branch), picked(moved, "doc", "message", "old_seq", "new_seq", "ts_ms")
+    return {**said, "branch": name, "ref": name, "ts": rfc3339(moved.ts_ms)}
 
 
 class Reset(Input):
@@ -229,7 +205,7 @@ class Reset(Input):
 
 
 @operation("reset", writes=True, idempotent=True, example={"ref": "main"})
-def reset(ctx: Context, args: Reset) -> dict[str, Any]:
+def reset(ctx: Context, args: Reset) -> Json:
     """Move the head of the checked-out branch's notes; log hides what came after, nothing is deleted."""
     branch = checked_out(ctx)
     seq = point_seq(ctx, resolve_ref(ctx, args.ref), "ref")

@@ -1,24 +1,22 @@
-"""The log of a document: which entries a branch shows, where its head stands, and what a ref means.
-
-At the end: importing the version control of a BranchMind store, its tags, its reflog, and heads that were reset.
-"""
+"""The log of a document: which entries a branch shows, where its head stands, and what a ref means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import orjson
 
+from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import DOC_ENTRY, check_name
-from clew.reasoning.adopted_log import Adoption
 from clew.reasoning.branches import END, Branch, branch_by_id, chain, checked_out, find_branch
 from clew.reasoning.documents import NOTES, branch_name
 from clew.registry.context import Context
 from clew.store.database import Row
+from clew.store.rows import TableRow, first, insert, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,47 @@ class LogPoint:
 
     branch: Branch
     seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteTag(TableRow):
+    TABLE: ClassVar[str] = "note_tag"
+    KEY: ClassVar[tuple[str, ...]] = ("name",)
+
+    name: str
+    branch: int
+    doc: str
+    seq: int
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove(TableRow):
+    """A line of the reflog."""
+
+    TABLE: ClassVar[str] = "reflog"
+    KEY: ClassVar[tuple[str, ...]] = ("seq",)
+
+    seq: int
+    branch: int
+    doc: str
+    old_seq: int | None
+    new_seq: int
+    message: str
+    ts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogCut(TableRow):
+    """A reset: it hides the entries above `low` up to `high`."""
+
+    TABLE: ClassVar[str] = "log_cut"
+    KEY: ClassVar[tuple[str, ...]] = ("branch", "doc", "high")
+
+    branch: int
+    doc: str
+    low: int
+    high: int
 
 
 def log_entries(
@@ -45,16 +84,11 @@ def log_entries(
     for number, low, high in stretches:
         if len(rows) >= limit:
             break
-        rows += ctx.tx.all(
+        sql = (
             "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND kind = 'note' AND seq > ?"
-            " AND seq <= ? ORDER BY seq DESC LIMIT ?",
-            ctx.workspace,
-            number,
-            doc,
-            low,
-            high,
-            limit - len(rows),
+            " AND seq <= ? ORDER BY seq DESC LIMIT ?"
         )
+        rows += ctx.tx.all(sql, ctx.workspace, number, doc, low, high, limit - len(rows))
     return rows
 
 
@@ -63,19 +97,13 @@ def _cuts(ctx: Context, branch: Branch, doc: str, at: int) -> Iterator[tuple[int
 
     The last reset before it hid one range. Ranges hidden in the log to which that reset went back stay hidden.
     """
-    rows = ctx.tx.all(
-        "SELECT low, high FROM log_cut WHERE workspace = ? AND branch = ? AND doc = ? AND high < ? ORDER BY high DESC",
-        ctx.workspace,
-        branch.id,
-        doc,
-        at,
-    )
-    for row in rows:
+    where = "branch = ? AND doc = ? AND high < ? ORDER BY high DESC"
+    for cut in select(ctx.tx, ctx.workspace, LogCut, where, branch.id, doc, at):
         # Below `low` the log is the one to which this reset went back. A reset inside of the hidden range was undone
         # by it and no longer counts.
-        if row["high"] < at:
-            yield row["low"], row["high"]
-            at = row["low"]
+        if cut.high < at:
+            yield cut.low, cut.high
+            at = cut.low
 
 
 def _visible_ranges(hidden: list[tuple[int, int]], high: int) -> Iterator[tuple[int, int]]:
@@ -102,31 +130,15 @@ def visible(ctx: Context, branch: Branch, doc: str, seq: int) -> bool:
 
 def rewind(ctx: Context, branch: Branch, doc: str, seq: int) -> None:
     """Make `seq` the head, by hiding everything written since."""
-    ctx.tx.run(
-        "INSERT INTO log_cut (workspace, branch, doc, low, high) VALUES (?, ?, ?, ?, ?)",
-        ctx.workspace,
-        branch.id,
-        doc,
-        seq,
-        # Up to now: notes written after the reset have higher seqs and stay visible.
-        ctx.ws.seq,
-    )
+    # Up to now: notes written after the reset have higher seqs and stay visible.
+    insert(ctx.tx, ctx.workspace, LogCut(branch.id, doc, low=seq, high=ctx.ws.seq))
 
 
 def move(ctx: Context, branch: Branch, doc: str, old: int | None, new: int, message: str) -> None:
     """Record the movement of a head in the reflog."""
-    ctx.tx.run(
-        "INSERT INTO reflog (workspace, seq, branch, doc, old_seq, new_seq, message, ts_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        ctx.ws.next_seq(),
-        branch.id,
-        doc,
-        old,
-        new,
-        message,
-        ctx.now_ms,
-    )
+    seq = ctx.ws.next_seq()
+    moved = HeadMove(seq, branch.id, doc, old_seq=old, new_seq=new, message=message, ts_ms=ctx.now_ms)
+    insert(ctx.tx, ctx.workspace, moved)
 
 
 def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
@@ -138,15 +150,9 @@ def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
     branch = find_branch(ctx, name)
     if branch is not None:
         return LogPoint(branch, None)
-    tag = ctx.tx.one(
-        "SELECT note_tag.* FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace"
-        " AND branch.id = note_tag.branch WHERE note_tag.workspace = ? AND note_tag.name = ?"
-        " AND branch.deleted_at_ms IS NULL",
-        ctx.workspace,
-        name,
-    )
+    tag = tag_named(ctx, name)
     if tag is not None:
-        return LogPoint(branch_by_id(ctx, tag["branch"]), tag["seq"])
+        return LogPoint(branch_by_id(ctx, tag.branch), tag.seq)
     seq = _number(name)
     if seq is not None and visible(ctx, checked_out(ctx), NOTES, seq):
         return LogPoint(checked_out(ctx), seq)
@@ -168,17 +174,14 @@ def point_seq(ctx: Context, point: LogPoint, field: str) -> int:
     """The seq of the entry at a position; refused for an empty log."""
     seq = point.seq if point.seq is not None else head(ctx, point.branch)
     if seq is None:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{field}: branch {point.branch.name} has no notes yet",
-            "Write a note first.",
-            [{"kind": "state", "field": field}],
-            [suggest("commit", "Writes a first note.", artifact="First note.", message="Start")],
-        )
+        message = f"{field}: branch {point.branch.name} has no notes yet"
+        hints = [{"kind": "state", "field": field}]
+        ways = [suggest("commit", "Writes a first note.", artifact="First note.", message="Start")]
+        raise ClewError("INVALID_INPUT", message, "Write a note first.", hints, ways)
     return seq
 
 
-def commit_json(ctx: Context, row: Row) -> dict[str, Any]:
+def commit_json(ctx: Context, row: Row) -> Json:
     return {
         "seq": row["seq"],
         "ts": rfc3339(row["ts_ms"]),
@@ -195,80 +198,8 @@ def commit_json(ctx: Context, row: Row) -> dict[str, Any]:
 SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 
-def tag_named(ctx: Context, name: str) -> Row | None:
+def tag_named(ctx: Context, name: str) -> NoteTag | None:
     """The tag of that name; one on a deleted branch is gone with it, as `tag_list` says."""
-    return ctx.tx.one(
-        "SELECT note_tag.* FROM note_tag JOIN branch"
-        " ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? AND note_tag.name = ? AND branch.deleted_at_ms IS NULL",
-        ctx.workspace,
-        name,
-    )
-
-
-REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")
-
-
-def adopt_refs(ctx: Context, work: Adoption) -> None:
-    _adopt_tags(ctx, work)
-    moves = list(work.rows("vcs_reflog", "ts_ms, new_seq"))
-    _adopt_reflog(ctx, work, moves)
-    _adopt_heads(ctx, work, moves)
-
-
-def _adopt_tags(ctx: Context, work: Adoption) -> None:
-    found = [(row, _adopted_branch(work, row)) for row in work.rows("vcs_tags", "name")]
-    rows = [
-        (ctx.workspace, row["name"], branch.id, row.get("doc") or "notes", row["seq"], row.get("created_at_ms") or 0)
-        for row, branch in found
-        if branch is not None
-    ]
-    ctx.tx.many(
-        "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)", rows
-    )
-    work.counted("tags", rows)
-
-
-def _adopt_reflog(ctx: Context, work: Adoption, moves: list[Row]) -> None:
-    found = [(row, _adopted_branch(work, row)) for row in moves]
-    rows = [
-        (
-            ctx.workspace,
-            ctx.ws.next_seq(),
-            branch.id,
-            row["doc"],
-            row.get("old_seq"),
-            row["new_seq"],
-            row.get("message") or "",
-            row["ts_ms"],
-        )
-        for row, branch in found
-        if branch is not None
-    ]
-    ctx.tx.many(
-        "INSERT INTO reflog (workspace, seq, branch, doc, old_seq, new_seq, message, ts_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        rows,
-    )
-    work.counted("reflog", rows)
-
-
-def _adopt_heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
-    """Import heads. One that was reset to an earlier note hides later ones; any other is just the newest note."""
-    last = {(row["ref"], row["doc"]): row for row in moves}
-    kept = 0
-    for row in work.rows("vcs_refs", "ref, doc"):
-        branch, moved = _adopted_branch(work, row), last.get((row["ref"], row["doc"]))
-        if branch is None:
-            continue
-        kept += 1
-        old = moved.get("old_seq") if moved is not None else None
-        if old is not None and row["seq"] < old:
-            values = (ctx.workspace, branch.id, row["doc"], row["seq"], work.last_seq)
-            ctx.tx.run("INSERT INTO log_cut (workspace, branch, doc, low, high) VALUES (?, ?, ?, ?, ?)", *values)
-    work.counted("heads", range(kept))
-
-
-def _adopted_branch(work: Adoption, row: Row) -> Branch | None:
-    """The branch that a row names. A ref has the name of its branch."""
-    return work.branches.get(row.get("branch") or row.get("ref") or "")
+    on_branch = "branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
+    kept = f"EXISTS (SELECT 1 FROM branch WHERE {on_branch} AND branch.deleted_at_ms IS NULL)"
+    return first(ctx.tx, ctx.workspace, NoteTag, f"name = ? AND {kept}", name)

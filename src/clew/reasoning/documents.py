@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from clew.canonical import canonical_or_none
+from clew.canonical import Json, canonical_or_none
 from clew.clock import rfc3339
-from clew.index.items import Item, index_item
+from clew.index.items import Item, index_item, index_items
 from clew.reasoning.branches import Branch, BranchPart, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
@@ -34,7 +34,7 @@ class LogSlice:
     entries: list[Row]
     has_more: bool
 
-    def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
+    def page(self, cursor: int | None, limit: int) -> Json:
         next_cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
         return page_json(cursor, limit, len(self.entries), next_cursor)
 
@@ -49,7 +49,7 @@ def append(
     doc_kind: str = NOTES,
     title: str | None = None,
     format: str | None = None,
-    meta: dict[str, Any] | None = None,
+    meta: Json | None = None,
     source: str | None = None,
     event_type: str | None = None,
     subject: str | None = None,
@@ -82,21 +82,33 @@ def append(
     return row
 
 
+def insert_entries(ctx: Context, rows: Sequence[Row]) -> None:
+    """Store entries with the numbers they have; notes can be searched."""
+    for first in rows[:1]:
+        sql = f"INSERT INTO entry ({', '.join(first)}, workspace) VALUES ({placeholders(len(first) + 1)})"
+        ctx.tx.many(sql, [(*row.values(), ctx.workspace) for row in rows])
+    index_items(ctx.tx, ctx.workspace, [entry_item(row, "note") for row in rows if row["kind"] == "note"])
+
+
+def insert_documents(ctx: Context, rows: Sequence[tuple[int, str, str, int, int]]) -> None:
+    """Documents as (branch, name, kind, created, updated); those that exist stay as they are."""
+    sql = (
+        "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, branch, doc) DO NOTHING"
+    )
+    ctx.tx.many(sql, [(ctx.workspace, *row) for row in rows])
+
+
 def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
     """Create or touch the document. Once in a transaction is enough, because a transaction has one time."""
     if ("document", branch, doc) in ctx.memo:
         return
     ctx.memo["document", branch, doc] = True
-    ctx.tx.run(
+    sql = (
         "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms",
-        ctx.workspace,
-        branch,
-        doc,
-        kind,
-        ctx.now_ms,
-        ctx.now_ms,
+        " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms"
     )
+    ctx.tx.run(sql, ctx.workspace, branch, doc, kind, ctx.now_ms, ctx.now_ms)
 
 
 def has_entries(ctx: Context, branch: int, doc: str) -> bool:
@@ -148,17 +160,9 @@ def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[
 
 def entry_item(row: Row, source: str) -> Item:
     """The search item of an entry."""
-    return Item(
-        ref=f"{row['doc']}@{row['seq']}",
-        source=source,
-        kind=row["format"],
-        seq=row["seq"],
-        ts_ms=row["ts_ms"],
-        title=row["title"],
-        body=row["content"],
-        branch=row["branch"],
-        doc=row["doc"],
-    )
+    named = {name: row[name] for name in ("seq", "ts_ms", "title", "branch", "doc")}
+    ref = f"{row['doc']}@{row['seq']}"
+    return Item(ref=ref, source=source, kind=row["format"], body=row["content"], **named)
 
 
 ENTRY_OF_THOUGHT = " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
@@ -193,19 +197,14 @@ def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit:
 
 def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]:
     """The newest entries of one branch within a range, newest first."""
-    return ctx.tx.all(
+    sql = (
         "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND seq <= ?"
-        " ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        span.branch,
-        doc,
-        span.low,
-        span.high,
-        limit,
+        " ORDER BY seq DESC LIMIT ?"
     )
+    return ctx.tx.all(sql, ctx.workspace, span.branch, doc, span.low, span.high, limit)
 
 
-def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:
+def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> Json:
     """An entry as JSON."""
     shared = {
         "seq": row["seq"],
@@ -218,23 +217,13 @@ def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> d
     if row["kind"] == "event" and row["source"] is None:
         return {**shared, "event_type": row["event_type"], "key": row["subject"]}  # a change of the graph itself
     if row["kind"] == "event":
-        return {
-            **shared,
-            "event_id": row["source"],
-            "event_type": row["event_type"],
-            "task_id": row["subject"],
-            "path": row["path"],
-        }
-    return {
-        **shared,
-        "title": row["title"],
-        "format": row["format"],
-        "meta": orjson.loads(row["meta"]) if row["meta"] else None,
-        "content": row["content"],
-    }
+        about = {"event_type": row["event_type"], "task_id": row["subject"], "path": row["path"]}
+        return {**shared, "event_id": row["source"], **about}
+    meta = orjson.loads(row["meta"]) if row["meta"] else None
+    return {**shared, "title": row["title"], "format": row["format"], "meta": meta, "content": row["content"]}
 
 
-def entries_json(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
+def entries_json(ctx: Context, rows: list[Row]) -> list[Json]:
     names: dict[int, str] = {}
     return [entry_json(ctx, row, names) for row in rows]
 

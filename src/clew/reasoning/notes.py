@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import (
@@ -26,7 +27,7 @@ from clew.reasoning.documents import NOTES, Range, append, difference, entries_j
 from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.blank_forms import NOTE_FORMS
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.envelope import command, page_json
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, View, operation
@@ -44,17 +45,8 @@ def note_from_template(name: str, goal: str | None = None) -> str:
     return "\n\n".join(f"## {heading}\n{body}" for heading, body in parts)
 
 
-_SEQUENTIAL = following("entries")
-ENTRIES_BUDGET = Budget(
-    (
-        Clip("entries[].content", 2000),
-        Trim("entries", drop="first", floor=1, page="pagination", follow=_SEQUENTIAL),
-        Clip("entries[].content", 200),
-        Trim("entries", drop="first", page="pagination", follow=_SEQUENTIAL),
-    ),
-    16_000,
-    keep=("branch", "doc"),
-)
+_ENTRIES = Trim("entries", page="pagination", follow=following("entries"))
+ENTRIES_BUDGET = Budget(shrinking("entries[].content", (2000, 200), _ENTRIES), 16_000, keep=("branch", "doc"))
 
 Cursor = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Show entries before this seq.")]
 Limit = Annotated[int, Field(ge=0, le=200, description="Most entries to show; 0 counts as 1.")]
@@ -72,20 +64,13 @@ class NotesCommit(Input):
 
 
 @operation("notes_commit", writes=True, example={"content": "SQLite keeps one writer; batch the inserts."})
-def notes_commit(ctx: Context, args: NotesCommit) -> dict[str, Any]:
+def notes_commit(ctx: Context, args: NotesCommit) -> Json:
     """Append a note to a task's, a plan's or a branch's notes."""
     if not args.content.strip():
         raise invalid("content", "must not be empty", "Write what should be remembered.", kind="non_empty")
     scope = resolve_scope(ctx, args.target, args.branch, notes=args.doc, doc_field="doc")
-    row = append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=args.content,
-        title=args.title,
-        format=args.format,
-        meta=args.meta,
-    )
+    said = picked(args, "content", "title", "format", "meta")
+    row = append(ctx, scope.branch.id, scope.notes, **said)
     ref = f"{scope.notes}@{row['seq']}"
     ctx.emit("reasoning", "note_committed", ref, {"branch": scope.branch.name, "title": args.title})
     return {"workspace": ctx.workspace, "entry": entry_json(ctx, row)}
@@ -104,7 +89,7 @@ class Show(Bounded):
 
 
 @operation("show", budget=ENTRIES_BUDGET)
-def show(ctx: Context, args: Show) -> dict[str, Any]:
+def show(ctx: Context, args: Show) -> Json:
     """Read a document from its newest entry backwards, inherited entries included."""
     notes = args.doc if args.doc_kind == "notes" else None
     trace = args.doc if args.doc_kind == "trace" else None
@@ -113,7 +98,7 @@ def show(ctx: Context, args: Show) -> dict[str, Any]:
     limit = max(args.limit, 1)
     part = tail(ctx, view(ctx, scope.branch, args.as_of), doc, args.cursor, limit)
     entries = entries_json(ctx, part.entries)
-    shown: dict[str, Any] = {"entries": entries, "pagination": part.page(args.cursor, limit)}
+    shown: Json = {"entries": entries, "pagination": part.page(args.cursor, limit)}
     if args.doc_kind == "trace":
         shown["sequential"] = sequential_graph(entries)
     return {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": doc, **shown}
@@ -127,22 +112,17 @@ class DocsList(Bounded):
     "docs_list",
     budget=Budget((Trim("docs", drop="last", count="count"),), 16_000, keep=("workspace", "branch", "count")),
 )
-def docs_list(ctx: Context, args: DocsList) -> dict[str, Any]:
+def docs_list(ctx: Context, args: DocsList) -> Json:
     """List the documents that a branch shows."""
     branch = branch_named(ctx, args.ref, "ref") if args.ref else checked_out(ctx)
-    docs: dict[str, dict[str, Any]] = {}
+    docs: dict[str, Json] = {}
     for link in chain(ctx, branch):
         for row in ctx.tx.all(_DOCS, ctx.workspace, link.branch, ctx.workspace, link.branch, link.cutoff):
             # The nearest branch comes first, so its dates are shown for a document that several branches have.
             docs.setdefault(row["doc"], row)
     listed = [docs[name] for name in sorted(docs)]
-    return {
-        "workspace": ctx.workspace,
-        "ref": branch.name,
-        "branch": branch.name,
-        "docs": listed,
-        "count": len(listed),
-    }
+    place = {"workspace": ctx.workspace, "ref": branch.name, "branch": branch.name}
+    return {**place, "docs": listed, "count": len(listed)}
 
 
 _DOCS = (
@@ -161,7 +141,7 @@ class Diff(Bounded):
 
 
 @operation("diff", budget=ENTRIES_BUDGET, example={"from": "main", "to": "main"})
-def diff(ctx: Context, args: Diff) -> dict[str, Any]:
+def diff(ctx: Context, args: Diff) -> Json:
     """Show the entries that one branch's document has and another's has not."""
     base, other = branch_named(ctx, args.from_, "from"), branch_named(ctx, args.to, "to")
     doc, limit = check_name(args.doc, "doc"), max(args.limit, 1)
@@ -191,7 +171,7 @@ class MacroBranchNote(Input):
     agent_id: Name | None = None
 
 
-def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def note_lines(result: Json, default_workspace: str) -> list[str]:
     branch, checkout, note = result["branch"], result["checkout"], result["note"]
     committed = f"note committed {note['doc']}@{note['seq']}"
     if branch["created"]:
@@ -209,13 +189,13 @@ def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     example={"content": "Try WAL mode first."},
     view=View(in_lines=True, lines=note_lines),
 )
-def macro_branch_note(ctx: Context, args: MacroBranchNote) -> dict[str, Any]:
+def macro_branch_note(ctx: Context, args: MacroBranchNote) -> Json:
     """Append a note, creating or checking out its branch on the way."""
-    content = _content(args)
-    doc = check_name(args.doc, "doc")
+    content, doc = _content(args), check_name(args.doc, "doc")
+    format = args.format or ("markdown" if args.template is not None else None)
     branch, created = _branch(ctx, args)
     previous = check_out(ctx, branch)
-    row = append(ctx, branch.id, doc, content=content, title=args.title, format=_format(args), meta=args.meta)
+    row = append(ctx, branch.id, doc, content=content, title=args.title, format=format, meta=args.meta)
     ctx.emit("reasoning", "note_committed", f"{doc}@{row['seq']}", {"branch": branch.name, "title": args.title})
     return {
         "workspace": ctx.workspace,
@@ -239,19 +219,13 @@ def _content(args: MacroBranchNote) -> str:
     return "\n\n".join(part for part in (skeleton, args.content if written else "") if part)
 
 
-def _format(args: MacroBranchNote) -> str | None:
-    return args.format or ("markdown" if args.template is not None else None)
-
-
 def _branch(ctx: Context, args: MacroBranchNote) -> tuple[Branch, bool]:
     """The branch to write to, and whether it is new. An existing branch is used as it is, whatever `from` says."""
-    if args.name is None:
-        return (branch_named(ctx, args.from_, "from") if args.from_ is not None else checked_out(ctx)), False
-    found = find_branch(ctx, check_name(args.name, "name"))
+    found = find_branch(ctx, check_name(args.name, "name")) if args.name is not None else None
     if found is not None:
         return found, False
     base = branch_named(ctx, args.from_, "from") if args.from_ is not None else checked_out(ctx)
-    return create_branch(ctx, args.name, base), True
+    return (base, False) if args.name is None else (create_branch(ctx, args.name, base), True)
 
 
 PAGE = 200
@@ -268,7 +242,7 @@ class Merge(Input):
 
 
 @operation("merge", writes=True, idempotent=True, example={"from": "what-if"})
-def merge(ctx: Context, args: Merge) -> dict[str, Any]:
+def merge(ctx: Context, args: Merge) -> Json:
     """Copy the notes of a branch into another; repeating it copies nothing twice."""
     source = branch_named(ctx, args.from_, "from")
     into = destination(ctx, source, args.into, args.merge_to_base)
@@ -341,10 +315,7 @@ def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None,
 
 def _merged_before(ctx: Context, view: list[BranchPart], doc: str, key: str) -> bool:
     """Whether the destination already shows the note, as a copy or as the original."""
-    sql = (
-        "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
-        " LIMIT 1"
-    )
+    sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
     # Every branch that the destination shows is asked: its base may have got the note by another merge.
     first = int(key.removeprefix("merge:"))
     return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
@@ -352,24 +323,13 @@ def _merged_before(ctx: Context, view: list[BranchPart], doc: str, key: str) -> 
 
 def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> None:
     meta = orjson.loads(row["meta"]) if row["meta"] else {}
-    append(
-        ctx,
-        into.id,
-        doc,
-        content=row["content"],
-        title=row["title"],
-        format=row["format"],
-        # For people to read; copies are recognised by `source`.
-        meta={**meta, "_merge": {"from": source.name, "from_seq": row["seq"], "from_ts_ms": row["ts_ms"]}},
-        source=origin(row),
-    )
+    # For people to read; copies are recognised by `source`.
+    meta["_merge"] = {"from": source.name, "from_seq": row["seq"], "from_ts_ms": row["ts_ms"]}
+    said = {name: row[name] for name in ("content", "title", "format")}
+    append(ctx, into.id, doc, meta=meta, source=origin(row), **said)
 
 
 def _refused(message: str, field: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        message,
-        "Name another branch in into.",
-        [{"kind": "value", "field": field}],
-        [suggest("branch_list", "Shows the branches and their bases.")],
-    )
+    recovery = "Name another branch in into."
+    ways = [suggest("branch_list", "Shows the branches and their bases.")]
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "value", "field": field}], ways)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.canonical import picked
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.ids import DOC_ENTRY
@@ -142,22 +143,18 @@ def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
         "event": {
             "event_id": event.id,
             "ts": rfc3339(event.ts_ms),
-            "ts_ms": event.ts_ms,
-            "topic": event.topic,
-            "type": event.type,
-            "subject": event.subject,
-            "path": event.path,
-            "payload": event.payload,
+            **picked(event, "ts_ms", "topic", "type", "subject", "path", "payload"),
         },
     }
 
 
 @opener("conflict")
 def open_conflict(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    row = find(ctx, id)
-    if row is None:
+    found = find(ctx, id)
+    if found is None:
         return None
-    return {"kind": "conflict", "id": id, "summary": f"{row['kind']} {row['key']}", "conflict": conflict_json(ctx, row)}
+    named = {"kind": "conflict", "id": id, "summary": f"{found.kind} {found.key}"}
+    return {**named, "conflict": conflict_json(ctx, found)}
 
 
 def summary(title: str | None, text: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clew.canonical import Json, picked
 from clew.reasoning import engine
 from clew.reasoning.cards.card_selection import Lens
 from clew.reasoning.documents import entries_json, tail, view
@@ -34,10 +35,10 @@ def engine_block(
     scope: Scope,
     cards: Sequence[Node],
     edges: Sequence[Edge],
-    trace: Sequence[dict[str, Any]],
+    trace: Sequence[Json],
     limits: tuple[int, int],
     step: StepFocus | None = None,
-) -> dict[str, Any] | None:
+) -> Json | None:
     """The engine's findings about the cards and entries that this call shows."""
     return engine.run(
         cards,
@@ -58,10 +59,12 @@ def capsule(
     docs: dict[str, str],
     drafts: bool,
     step: StepFocus | None,
-    block: dict[str, Any] | None,
-) -> dict[str, Any]:
+    block: Json | None,
+) -> Json:
     found = block or {"signals": [], "actions": []}
     actions = [_brief(action) for action in found["actions"][:2]]
+    names = ("code", "severity", "message")
+    signals = [{name: signal[name] for name in names} for signal in found["signals"][:MOST_SIGNALS]]
     return {
         "type": kind,
         "version": VERSION,
@@ -73,23 +76,19 @@ def capsule(
             "lane": {"kind": "all" if drafts else "shared"},
             "step": step.to_json() if step else None,
         },
-        "why": {"signals": [_signal(signal) for signal in found["signals"][:MOST_SIGNALS]]},
+        "why": {"signals": signals},
         "next": {"primary": actions[0] if actions else None, "backup": actions[1] if len(actions) > 1 else None},
     }
 
 
-def _signal(signal: dict[str, Any]) -> dict[str, Any]:
-    return {name: signal[name] for name in ("code", "severity", "message")}
-
-
-def _brief(action: dict[str, Any]) -> dict[str, Any]:
+def _brief(action: Json) -> Json:
     """The action with its last call only, because earlier calls just prepare it."""
     return {**action, "calls": [call for call in action["calls"] if call["action"] == "call_tool"][-1:]}
 
 
-def card_words(card: Node) -> dict[str, Any]:
+def card_words(card: Node) -> Json:
     """Title, text and tags of a decision or a piece of evidence, beside its label."""
-    return {"title": card.title, "text": card.text, "tags": list(card.tags)}
+    return picked(card, "title", "text", "tags")
 
 
 SIGNAL_LISTS = ("signals.blockers", "signals.decisions", "signals.evidence")
@@ -100,7 +99,7 @@ WORDLESS_SIGNALS: tuple[Step, ...] = tuple(
 )
 
 
-def lane_summary(cards: Sequence[Node]) -> dict[str, Any]:
+def lane_summary(cards: Sequence[Node]) -> Json:
     """Counts and the first pinned and open cards for each lane of the shown cards."""
     lanes: dict[str, list[Node]] = {}
     for card in cards:
@@ -108,17 +107,13 @@ def lane_summary(cards: Sequence[Node]) -> dict[str, Any]:
     return {"lanes": [_lane(name, lanes[name]) for name in sorted(lanes)], "count": len(lanes)}
 
 
-def _lane(name: str, cards: list[Node]) -> dict[str, Any]:
+def _lane(name: str, cards: list[Node]) -> Json:
     pinned = [card for card in cards if is_pinned(card.tags)]
     opened = [card for card in cards if is_open(card)]
+    drafts = sum(is_draft(card.tags) for card in cards)
     return {
         "lane": name,
-        "counts": {
-            "cards": len(cards),
-            "pinned": len(pinned),
-            "open": len(opened),
-            "drafts": sum(is_draft(card.tags) for card in cards),
-        },
+        "counts": {"cards": len(cards), "pinned": len(pinned), "open": len(opened), "drafts": drafts},
         "top_pinned": [_card_ref(card) for card in pinned[:MOST_IN_LANE]],
         "top_open": [_card_ref(card) for card in opened[:MOST_IN_LANE]],
     }
@@ -140,16 +135,16 @@ SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")
 class EntrySlice:
     """Entries as JSON, oldest first."""
 
-    entries: list[dict[str, Any]]
+    entries: list[Json]
     has_more: bool
     limit: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
         page = {**page_json(None, self.limit, len(self.entries), cursor), "has_more": self.has_more}
         return {"entries": self.entries, "pagination": page}
 
-    def trace_json(self) -> dict[str, Any]:
+    def trace_json(self) -> Json:
         """The same with the branches of its numbered thoughts."""
         return {**self.to_json(), "sequential": sequential_graph(self.entries)}
 
@@ -159,7 +154,7 @@ def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) ->
     if limit == 0:
         return EntrySlice([], False, 0)
     ranges = view(ctx, scope.branch, lens.as_of)
-    found: list[dict[str, Any]] = []  # newest first
+    found: list[Json] = []  # newest first
     cursor, scanned = None, 0
     while True:
         # A few more than wanted, so that the usual handful of drafts does not cost a second read.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical, picked
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.branches import branch_by_id
@@ -39,7 +39,7 @@ from clew.reasoning.pack_parts import (
 )
 from clew.reasoning.scope import NotesDoc, Scope, StepFocus, TraceDoc, ViewPlace, place_and_step, target_id
 from clew.reasoning.trace import cut_bytes
-from clew.registry.budget import Budget, Clip, Drop, Step, Trim
+from clew.registry.budget import Budget, Clip, Drop, Step, Trim, drops
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.registry.suggestions import PartBudget, bounded_part
@@ -79,11 +79,11 @@ class Pack:
         return not (self.notes.entries or self.cards or any(entry["kind"] == "note" for entry in self.trace.entries))
 
 
-def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
+def context(ctx: Context, args: ContextPack) -> Json:
     """The context pack before its budget cuts it."""
     pack = _gather(ctx, args)
     block = engine_block(ctx, pack.scope, pack.cards, pack.edges, pack.trace.entries, ENGINE, pack.step)
-    docs = {"notes": pack.scope.notes, "trace": pack.scope.trace, "graph": pack.scope.graph}
+    docs = picked(pack.scope, "notes", "trace", "graph")
     bridge = _bridge(ctx, pack)
     return {
         "workspace": ctx.workspace,
@@ -98,11 +98,7 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         "trace": pack.trace.trace_json(),
         "cards": cards_json(ctx, pack.scope, pack.cards, args.as_of),
         "signals": _signals(ctx, args, pack),
-        "stats": {
-            **card_stats(pack.cards),
-            "notes": len(pack.notes.entries),
-            "trace": len(pack.trace.entries),
-        },
+        "stats": {**card_stats(pack.cards), "notes": len(pack.notes.entries), "trace": len(pack.trace.entries)},
         **({"bridge": bridge} if bridge else {}),
         "as_of": seen_at(ctx, args),
     }
@@ -123,12 +119,12 @@ def _gather(ctx: Context, args: ContextPack) -> Pack:
     )
 
 
-def _signals(ctx: Context, args: ContextPack, pack: Pack) -> dict[str, Any]:
+def _signals(ctx: Context, args: ContextPack, pack: Pack) -> Json:
     decisions = newest(ctx, pack.scope, pack.lens, "decision", args.decisions_limit)
     evidence = newest(ctx, pack.scope, pack.lens, "evidence", args.evidence_limit)
     blockers = _blockers(ctx, pack, args.blockers_limit)
     named = {"blockers": blockers, "decisions": decisions, "evidence": evidence}
-    lists: dict[str, Any] = {name: [_card_json(card) for card in cards] for name, cards in named.items()}
+    lists: Json = {name: [_card_json(card) for card in cards] for name, cards in named.items()}
     return {**lists, "stats": {name: len(cards) for name, cards in named.items()}}
 
 
@@ -144,18 +140,12 @@ def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
     return list(found.values())[:limit]
 
 
-def _card_json(card: Node) -> dict[str, Any]:
-    return {
-        "id": card.id,
-        "type": card.type,
-        "label": label(card),
-        **card_words(card),
-        "status": card.status,
-        "last_seq": card.last_seq,
-    }
+def _card_json(card: Node) -> Json:
+    named = {"id": card.id, "type": card.type, "label": label(card), **card_words(card)}
+    return {**named, "status": card.status, "last_seq": card.last_seq}
 
 
-def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
+def _bridge(ctx: Context, pack: Pack) -> Json | None:
     """Where a target without context may find some: it was probably written on the checked-out branch."""
     if pack.scope.target is None or pack.step is not None or not pack.empty or ctx.ws.checkout is None:
         return None
@@ -167,16 +157,11 @@ def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
     }
     if not any(has.values()):
         return None
-    ctx.warn(
-        "CONTEXT_EMPTY_FOR_TARGET",
-        f"{pack.scope.target} has no notes or cards; branch {here.branch.name} has",
-        f"Read branch {here.branch.name} instead, or write to {pack.scope.target}.",
-    )
-    return {
-        "checkout": here.branch.name,
-        "docs": {"notes": here.notes, "trace": here.trace, "graph": here.graph},
-        "has": has,
-    }
+    message = f"{pack.scope.target} has no notes or cards; branch {here.branch.name} has"
+    recovery = f"Read branch {here.branch.name} instead, or write to {pack.scope.target}."
+    ctx.warn("CONTEXT_EMPTY_FOR_TARGET", message, recovery)
+    docs = picked(here, "notes", "trace", "graph")
+    return {"checkout": here.branch.name, "docs": docs, "has": has}
 
 
 PACK_STEPS: tuple[Step, ...] = (
@@ -195,21 +180,16 @@ PACK_STEPS: tuple[Step, ...] = (
     Trim("trace.entries", drop="first", page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Trim("notes.entries", drop="first", page="notes.pagination"),
     Trim("cards", drop="last"),
-    Drop("trace"),
-    Drop("notes"),
-    Drop("stats"),
+    *drops("trace", "notes", "stats"),
     Trim("engine.actions", drop="last", floor=1),
     Trim("engine.signals", drop="last", floor=1),
-    Drop("signals"),
-    Drop("engine"),
-    Drop("requested"),
-    Drop("bridge"),
+    *drops("signals", "engine", "requested", "bridge"),
 )
 PACK_BUDGET = Budget(PACK_STEPS, 20_000, keep=("capsule",))
 
 
 @operation("context_pack", budget=PACK_BUDGET)
-def context_pack(ctx: Context, args: ContextPack) -> dict[str, Any]:
+def context_pack(ctx: Context, args: ContextPack) -> Json:
     """Give notes, trace, cards, signals and the next action of a scope in one answer."""
     return context(ctx, args)
 
@@ -246,15 +226,12 @@ def gather(ctx: Context, args: Any) -> Gathered:
     return Gathered(scope, step, lens, chosen.listed(), frontier, chosen.has_more, seen_at(ctx, args))
 
 
-def pack_json(
-    ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[dict[str, Any]]
-) -> dict[str, Any]:
+def pack_json(ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[Json]) -> Json:
     """The parts of the answer that both packs share."""
     cards = found.slice()
-    block = engine_block(
-        ctx, found.scope, cards, edges_of(ctx, found.scope, cards, found.lens.as_of), trace, limits, found.step
-    )
-    docs = {"graph": found.scope.graph, "trace": found.scope.trace}
+    edges = edges_of(ctx, found.scope, cards, found.lens.as_of)
+    block = engine_block(ctx, found.scope, cards, edges, trace, limits, found.step)
+    docs = picked(found.scope, "graph", "trace")
     shown = {card["id"]: card for card in cards_json(ctx, found.scope, cards, found.lens.as_of)}
     return {
         "workspace": ctx.workspace,
@@ -281,8 +258,7 @@ CARD_STEPS: tuple[Step, ...] = (
     Drop("lane_summary"),
     Clip("candidates[].text", 80),
     Trim("candidates", drop="last", more="has_more"),
-    Drop("frontier"),
-    Drop("stats"),
+    *drops("frontier", "stats"),
     Trim("engine.actions", drop="last", floor=1),
     Trim("engine.signals", drop="last", floor=1),
     Drop("engine"),
@@ -295,7 +271,7 @@ class ThinkPack(FrontierPlace):
 
 
 @operation("think_pack", budget=Budget(CARD_STEPS, 20_000, keep=("capsule",)))
-def think_pack(ctx: Context, args: ThinkPack) -> dict[str, Any]:
+def think_pack(ctx: Context, args: ThinkPack) -> Json:
     """Give a compact pack of cards: candidates, frontier, signals and the next action."""
     found = gather(ctx, args)
     return pack_json(ctx, "think_pack_capsule", found, PACK_ENGINE, [])
@@ -324,7 +300,7 @@ WATCH_STEPS: tuple[Step, ...] = (
 
 
 @operation("think_watch", budget=Budget(WATCH_STEPS, 20_000, keep=("capsule",)))
-def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
+def think_watch(ctx: Context, args: ThinkWatch) -> Json:
     """Watch the work: frontier, candidates, the last trace steps, signals and the next action."""
     found = gather(ctx, args)
     part = entry_slice(ctx, found.scope, found.scope.trace, args.trace_limit_steps, found.lens)
@@ -336,7 +312,7 @@ def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
     return {**pack, "trace": shown}
 
 
-def _clipped(entry: dict[str, Any], most: int) -> dict[str, Any]:
+def _clipped(entry: Json, most: int) -> Json:
     content = entry.get("content")
     return {**entry, "content": cut_bytes(content, most)} if content else entry
 
@@ -351,7 +327,7 @@ class ContextPackExport(ContextPack):
 
 
 @operation("context_pack_export", mode="own", writes=True, idempotent=True, example={"out_file": "context_pack.json"})
-def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]:
+def context_pack_export(ctx: Context, args: ContextPackExport) -> Json:
     """Write a context pack to a JSON file below the project root."""
     path = _place(ctx.files, args.out_file)
     with ctx.reading() as bound:
@@ -363,12 +339,8 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     shown = bounded_part(ctx, pack, most, "context_pack_export", again)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
-    return {
-        "workspace": ctx.workspace,
-        "out_file": str(path),
-        "bytes": len(data),
-        "truncated": shown["budget"]["truncated"],
-    }
+    written = {"out_file": str(path), "bytes": len(data)}
+    return {"workspace": ctx.workspace, **written, "truncated": shown["budget"]["truncated"]}
 
 
 def _place(root: Path, out_file: str) -> Path:
@@ -376,12 +348,10 @@ def _place(root: Path, out_file: str) -> Path:
     inside = path.relative_to(root.resolve()).parts
     # The caller chooses the path, so it must never be code, a configuration or a git hook.
     if path.suffix != ".json" or ".git" in inside:
-        raise invalid(
-            "out_file",
-            f"{shorten(out_file, 120)!r} is not a place for a pack: only .json files outside of .git are written",
-            f"Use a path such as {CONVENTION}.",
-            [suggest("context_pack_export", "Writes to the usual place.", "high", out_file=CONVENTION)],
-        )
+        allowed = "only .json files outside of .git are written"
+        message = f"{shorten(out_file, 120)!r} is not a place for a pack: {allowed}"
+        way = suggest("context_pack_export", "Writes to the usual place.", "high", out_file=CONVENTION)
+        raise invalid("out_file", message, f"Use a path such as {CONVENTION}.", [way])
     return path
 
 
@@ -398,9 +368,7 @@ def _write(path: Path, data: bytes, shown: str) -> None:
         scratch.replace(path)
     except OSError as problem:
         scratch.unlink(missing_ok=True)
-        raise ClewError(
-            "IO_ERROR",
-            f"out_file: cannot write {shorten(shown, 120)!r}: {problem.strerror or problem}",
-            "Choose a path that can be written.",
-            suggestions=[suggest("context_pack", "Gives the pack as an answer instead.")],
-        ) from problem
+        message = f"out_file: cannot write {shorten(shown, 120)!r}: {problem.strerror or problem}"
+        recovery = "Choose a path that can be written."
+        ways = [suggest("context_pack", "Gives the pack as an answer instead.")]
+        raise ClewError("IO_ERROR", message, recovery, suggestions=ways) from problem

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from clew.canonical import Json, as_json
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
@@ -54,14 +55,10 @@ def target_id(target: str | TargetRef | None, field: str = "target") -> str | No
     name, kind = given.strip(), None if isinstance(target, str) else target.kind
     found = "plan" if PLAN.fullmatch(name) else "task" if TASK.fullmatch(name) else None
     if found is None or (kind is not None and kind != found):
-        raise invalid(
-            field,
-            f"{name[:60]!r} is not the id of a {kind or 'plan or task'}",
-            "Use an id such as PLAN-001 or TASK-001.",
-            [suggest("status", "Shows the state of the workspace.")],
-            kind="prefix",
-            allowed=["PLAN-", "TASK-"],
-        )
+        message = f"{name[:60]!r} is not the id of a {kind or 'plan or task'}"
+        recovery = "Use an id such as PLAN-001 or TASK-001."
+        ways = [suggest("status", "Shows the state of the workspace.")]
+        raise invalid(field, message, recovery, ways, kind="prefix", allowed=["PLAN-", "TASK-"])
     return name
 
 
@@ -108,15 +105,11 @@ def create_scope(ctx: Context, target: str, kind: str) -> None:
 
 def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[str, str, str]) -> None:
     """Record which branch and documents (notes, graph, trace) belong to a plan or task."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        target,
-        kind,
-        branch.id,
-        *docs,
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
     )
+    ctx.tx.run(sql, ctx.workspace, target, kind, branch.id, *docs)
 
 
 def _free_name(ctx: Context, name: str) -> str:
@@ -135,13 +128,12 @@ def forget_scope(ctx: Context, target: str) -> None:
 
 def scope_damage(ctx: Context, target: str) -> Literal["no scope", "no branch"] | None:
     """What is missing from the scope of a plan or task; None if it is complete."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
         " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
-        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?",
-        ctx.workspace,
-        target,
+        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?"
     )
+    row = ctx.tx.one(sql, ctx.workspace, target)
     if row is None:
         return "no scope"
     return "no branch" if row["deleted_at_ms"] is not None else None
@@ -154,12 +146,8 @@ def scope_of(ctx: Context, target: str) -> Scope:
     # Only `forget_scope` changes this row, and it drops the memo.
     ctx.memo[key] = row
     if row is None:
-        raise unknown_id(
-            "target",
-            target,
-            "Copy the id from a snapshot, or start a task.",
-            [suggest("tasks_macro_start", "Starts a task.", "medium", task_title="New task")],
-        )
+        ways = [suggest("tasks_macro_start", "Starts a task.", "medium", task_title="New task")]
+        raise unknown_id("target", target, "Copy the id from a snapshot, or start a task.", ways)
     branch = branch_by_id(ctx, row["branch"])
     return Scope(branch, row["notes_doc"], row["graph_doc"], row["trace_doc"], row["id"], row["kind"])
 
@@ -182,15 +170,18 @@ def _as_sent(ctx: Context, field: str) -> str:
 
 def _target_or(other: str) -> ClewError:
     options = [{"keep": "target", "drop": other}, {"keep": other, "drop": "target"}]
-    return ClewError(
-        "INVALID_INPUT",
-        f"target and {other} exclude each other: a target brings its own branch and documents",
-        f"Keep target or {other}.",
-        [{"kind": "choose_one", "fields": ["target", other], "options": options}],
-    )
+    message = f"target and {other} exclude each other: a target brings its own branch and documents"
+    hints = [{"kind": "choose_one", "fields": ["target", other], "options": options}]
+    return ClewError("INVALID_INPUT", message, f"Keep target or {other}.", hints)
 
 
-def scope_json(scope: Scope) -> dict[str, Any]:
+def located(ctx: Context, scope: Scope, *docs: str) -> Json:
+    """Where an answer comes from: the workspace, the branch, and documents of the scope."""
+    named = {f"{doc}_doc": getattr(scope, doc) for doc in docs}
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, **named}
+
+
+def scope_json(scope: Scope) -> Json:
     return {"branch": scope.branch.name, "notes_doc": scope.notes, "graph_doc": scope.graph, "trace_doc": scope.trace}
 
 
@@ -211,7 +202,7 @@ class StepFocus:
         return STEP + self.step_id.lower()
 
     def to_json(self) -> dict[str, str]:
-        return {"task_id": self.task_id, "step_id": self.step_id, "path": self.path}
+        return as_json(self)
 
     def concerns(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry belongs to this step: a note by its meta, an event by its path."""
@@ -231,11 +222,17 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
     task = _task(scope)
     wanted = step.strip()
     if wanted.lower() == FOCUS:
-        return _step(ctx, task, None) or _refuse_done(task)
+        found = _step(ctx, task, None)
+        if found is None:
+            recovery = "Name a step by its id or path, or leave step out."
+            raise invalid("step", f"{task} has no open step to focus on", recovery, [_look(task)], kind="state")
+        return found
     if STEP_ID.fullmatch(wanted.upper()):
         wanted = wanted.upper()
     elif not STEP_PATH.fullmatch(wanted):
-        raise _no_step_form(wanted, task)
+        message = f"{shorten(wanted, 60)!r} is neither focus, a step id nor a path"
+        recovery, expected = "Use focus, STEP-00000001 or s:0.", "focus, STEP-... or s:0"
+        raise invalid("step", message, recovery, [_look(task)], expected=expected)
     found = _step(ctx, task, wanted)
     if found is None:
         raise unknown_id(f"step of {task}", wanted, "Use focus, or copy the step from the task.", [_look(task)])
@@ -263,27 +260,7 @@ def _task(scope: Scope) -> str:
     return scope.target
 
 
-def _refuse_done(task: str) -> StepFocus:
-    raise ClewError(
-        "INVALID_INPUT",
-        f"step: {task} has no open step to focus on",
-        "Name a step by its id or path, or leave step out.",
-        [{"kind": "state", "field": "step"}],
-        [_look(task)],
-    )
-
-
-def _no_step_form(step: str, task: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"step: {shorten(step, 60)!r} is neither focus, a step id nor a path",
-        "Use focus, STEP-00000001 or s:0.",
-        [{"kind": "value", "field": "step", "expected": "focus, STEP-... or s:0"}],
-        [_look(task)],
-    )
-
-
-def _look(task: str) -> dict[str, Any]:
+def _look(task: str) -> Json:
     return suggest("think_context", "Shows what was thought about the task.", "medium", target=task)
 
 
@@ -305,20 +282,13 @@ class RefPlace(Input):
     graph_doc: GraphDoc = None
 
 
-class BoundedPlace(Bounded):
-    synonyms: ClassVar[dict[str, str]] = REF
-    target: Target = None
-    ref: BranchInput = None
-    graph_doc: GraphDoc = None
+class BoundedPlace(RefPlace, Bounded):
+    pass
 
 
-class ReadPlace(ContextBounded):
+class ReadPlace(RefPlace, ContextBounded):
     """A graph document read through a lens."""
 
-    synonyms: ClassVar[dict[str, str]] = REF
-    target: Target = None
-    ref: BranchInput = None
-    graph_doc: GraphDoc = None
     step: StepInput = None
     agent_id: AgentInput = None
     all_lanes: Annotated[bool, Field(description="Show drafts too.")] = False

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import invalid
 from clew.reasoning.documents import TRACE, append, entries_json, entry_json, tail, view
+from clew.reasoning.notes import ENTRIES_BUDGET
 from clew.reasoning.scope import Scope, Target, resolve_scope
-from clew.reasoning.sequential import SEQUENTIAL, STEP, following, is_number, lint, sequential_graph
+from clew.reasoning.sequential import SEQUENTIAL, STEP, is_number, lint, sequential_graph
 from clew.registry.arguments import check_inner
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
 from clew.store.workspaces import declare_events
@@ -48,15 +50,10 @@ class TraceStep(TracePlace):
 
 
 @operation("trace_step", writes=True, example={"step": "Measured the insert path: 0.2 ms a row."})
-def trace_step(ctx: Context, args: TraceStep) -> dict[str, Any]:
+def trace_step(ctx: Context, args: TraceStep) -> Json:
     """Append a step to a trace; sequential metadata is checked, never refused."""
-    own = {
-        "mode": args.mode,
-        "base": args.base,
-        "supports": _as_list(args.supports),
-        "blocks": _as_list(args.blocks),
-        "checkpoint_every": args.checkpoint_every,
-    }
+    own = picked(args, "mode", "base", "supports", "blocks", "checkpoint_every")
+    own |= {name: [own[name]] for name in ("supports", "blocks") if isinstance(own[name], str)}
     meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
     return _append_step(ctx, args, STEP, args.step, args.message, meta)
 
@@ -78,66 +75,38 @@ class TraceSequentialStep(TracePlace):
     agent_id: Name | None = None
 
 
-_SEQUENTIAL_FIELDS = (
-    "thoughtNumber",
-    "totalThoughts",
-    "nextThoughtNeeded",
-    "isRevision",
-    "revisesThought",
-    "branchFromThought",
-    "branchId",
-    "needsMoreThoughts",
-    "confidence",
-    "goal",
-)
 SEQUENTIAL_EXAMPLE = {"thought": "Start small.", "thoughtNumber": 1, "totalThoughts": 3, "nextThoughtNeeded": True}
 
 
 @operation("trace_sequential_step", writes=True, example=SEQUENTIAL_EXAMPLE)
-def trace_sequential_step(ctx: Context, args: TraceSequentialStep) -> dict[str, Any]:
+def trace_sequential_step(ctx: Context, args: TraceSequentialStep) -> Json:
     """Append a numbered thought to a trace, with its branches and revisions."""
-    own = {name: getattr(args, name) for name in _SEQUENTIAL_FIELDS}
-    meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
-    return _append_step(ctx, args, SEQUENTIAL, args.thought, args.message, meta)
+    rest = {"thought", "message", "meta", "agent_id"} | TracePlace.model_fields.keys()
+    own = args.model_dump(exclude=rest, exclude_none=True)
+    return _append_step(ctx, args, SEQUENTIAL, args.thought, args.message, {**_object(args.meta), **own})
 
 
-def _append_step(
-    ctx: Context, args: Any, format: str, text: str, title: str | None, meta: dict[str, Any]
-) -> dict[str, Any]:
+def _append_step(ctx: Context, args: Any, format: str, text: str, title: str | None, meta: Json) -> Json:
     if not text.strip():
         raise invalid("step" if format == STEP else "thought", "must not be empty", kind="non_empty")
     scope = _scope(ctx, args)
     ctx.remarks.warnings += lint(meta)
-    row = append(
-        ctx,
-        scope.branch.id,
-        scope.trace,
-        content=text,
-        doc_kind=TRACE,
-        title=title,
-        format=format,
-        meta=meta or None,
-        item_source="note",
-    )
+    said: Json = {"content": text, "title": title, "format": format, "meta": meta or None}
+    row = append(ctx, scope.branch.id, scope.trace, doc_kind=TRACE, item_source="note", **said)
     ref = f"{scope.trace}@{row['seq']}"
     ctx.emit("reasoning", "trace_step_added", ref, {"branch": scope.branch.name, "format": format})
-    return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": scope.trace,
-        "entry": entry_json(ctx, row),
-    }
+    return {**_in_trace(ctx, scope), "entry": entry_json(ctx, row)}
+
+
+def _in_trace(ctx: Context, scope: Scope) -> Json:
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": scope.trace}
 
 
 def _scope(ctx: Context, args: Any) -> Scope:
     return resolve_scope(ctx, args.target, args.ref, trace=args.doc, branch_field="ref", doc_field="doc")
 
 
-def _as_list(value: str | list[str] | None) -> list[str] | None:
-    return [value] if isinstance(value, str) else value
-
-
-def _object(meta: dict[str, Any] | str | None) -> dict[str, Any]:
+def _object(meta: Json | str | None) -> Json:
     if meta is None or isinstance(meta, dict):
         return meta or {}
     try:
@@ -157,21 +126,8 @@ class TraceHydrate(TracePlace, Bounded):
     cursor: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Show entries before this seq.")] = None
 
 
-SEQUENTIAL_FOLLOWS = following("entries")
-TRACE_BUDGET = Budget(
-    (
-        Clip("entries[].content", 2000),
-        Trim("entries", drop="first", floor=1, page="pagination", follow=SEQUENTIAL_FOLLOWS),
-        Clip("entries[].content", 200),
-        Trim("entries", drop="first", page="pagination", follow=SEQUENTIAL_FOLLOWS),
-    ),
-    16_000,
-    keep=("branch", "doc"),
-)
-
-
-@operation("trace_hydrate", budget=TRACE_BUDGET)
-def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
+@operation("trace_hydrate", budget=ENTRIES_BUDGET)
+def trace_hydrate(ctx: Context, args: TraceHydrate) -> Json:
     """Show the newest part of a trace, with the branching of its numbered thoughts."""
     scope = _scope(ctx, args)
     part = tail(ctx, view(ctx, scope.branch), scope.trace, args.cursor, args.limit_steps)
@@ -180,9 +136,7 @@ def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
         if args.statement_max_bytes is not None and entry.get("content"):
             entry["content"] = cut_bytes(entry["content"], args.statement_max_bytes)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": scope.trace,
+        **_in_trace(ctx, scope),
         "entries": entries,
         "sequential": sequential_graph(entries),
         "pagination": part.page(args.cursor, args.limit_steps),
@@ -203,16 +157,14 @@ VALIDATE_BUDGET = Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "br
 
 
 @operation("trace_validate", budget=VALIDATE_BUDGET)
-def trace_validate(ctx: Context, args: TraceValidate) -> dict[str, Any]:
+def trace_validate(ctx: Context, args: TraceValidate) -> Json:
     """Check the numbered thoughts of a trace: required fields, order, and that what they refer to exists."""
     scope = _scope(ctx, args)
     part = tail(ctx, view(ctx, scope.branch), scope.trace, None, SCANNED)
     steps = [entry for entry in entries_json(ctx, part.entries) if entry.get("format") == SEQUENTIAL]
     errors = _errors(steps, whole=not part.has_more)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": scope.trace,
+        **_in_trace(ctx, scope),
         "ok": not errors,
         "checked": len(steps),
         "errors": errors,
@@ -220,20 +172,22 @@ def trace_validate(ctx: Context, args: TraceValidate) -> dict[str, Any]:
     }
 
 
-def _errors(steps: list[dict[str, Any]], whole: bool) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _errors(steps: list[Json], whole: bool) -> list[Json]:
+    found: list[Json] = []
     last: dict[str, int] = {}
     known: set[int] = set()
     for step in steps:
         meta = step["meta"] or {}
-        found += [_error(step, code, text) for code, text in _problems(meta, last, known, whole)]
+        place = {"seq": step["seq"], "ref": f"{step['doc']}@{step['seq']}"}
+        problems = _problems(meta, last, known, whole)
+        found += [{"code": code, "message": text, **place} for code, text in problems]
         if is_number(meta.get("thoughtNumber")):
             known.add(meta["thoughtNumber"])
             last[_line(meta)] = meta["thoughtNumber"]
     return found
 
 
-def _problems(meta: dict[str, Any], last: dict[str, int], known: set[int], whole: bool) -> list[tuple[str, str]]:
+def _problems(meta: Json, last: dict[str, int], known: set[int], whole: bool) -> list[tuple[str, str]]:
     number, total, found = meta.get("thoughtNumber"), meta.get("totalThoughts"), []
     found += [("MISSING_FIELD", f"{name} is missing or invalid") for name in _missing(meta)]
     if is_number(number) and number <= last.get(_line(meta), 0) and not meta.get("isRevision"):
@@ -244,25 +198,18 @@ def _problems(meta: dict[str, Any], last: dict[str, int], known: set[int], whole
         found.append(("REVISION_WITHOUT_REVISES", "a revision must say which thought it revises"))
     for field in ("branchFromThought", "revisesThought"):
         origin = meta.get(field)
-        if origin is not None and _is_unknown(origin, known, whole):
+        # If older entries were not read, a reference to a smaller number may be right.
+        is_later = whole or (bool(known) and origin is not None and origin >= min(known))
+        if origin is not None and origin not in known and is_later:
             found.append(("UNKNOWN_THOUGHT", f"{field} names thought {origin}, which does not come before"))
     return found
 
 
-def _is_unknown(origin: Any, known: set[int], whole: bool) -> bool:
-    # If older entries were not read, a reference to a smaller number may be right.
-    return origin not in known and (whole or (bool(known) and origin >= min(known)))
-
-
-def _missing(meta: dict[str, Any]) -> list[str]:
+def _missing(meta: Json) -> list[str]:
     bad = [name for name in ("thoughtNumber", "totalThoughts") if not is_number(meta.get(name))]
     return bad + ([] if isinstance(meta.get("nextThoughtNeeded"), bool) else ["nextThoughtNeeded"])
 
 
-def _line(meta: dict[str, Any]) -> str:
+def _line(meta: Json) -> str:
     """The line within which numbers increase: the branch of the thought."""
     return str(meta.get("branchId") or "")
-
-
-def _error(step: dict[str, Any], code: str, text: str) -> dict[str, Any]:
-    return {"code": code, "message": text, "seq": step["seq"], "ref": f"{step['doc']}@{step['seq']}"}

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew import __version__
+from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_workspace
@@ -34,12 +35,8 @@ GOLDEN_PATH = [
 ]
 
 
-class Init(Input):
-    pass
-
-
 @operation("init", writes=True, idempotent=True)
-def init(ctx: Context, args: Init) -> dict[str, Any]:
+def init(ctx: Context, args: Input) -> Json:
     """Make sure that the workspace exists, with its default branch checked out."""
     if ctx.ws.checkout is None:
         # The default branch always has the number MAIN_ID, which is 1.
@@ -58,7 +55,7 @@ class Status(Bounded):
     verbosity: Annotated[Verbosity, Field(description="compact leaves out what rarely changes.")] = None
 
 
-def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def status_lines(result: Json, default_workspace: str) -> list[str]:
     """The status in lines. A tight budget may have removed any field."""
     policy, server = result.get("workspace_policy", {}), result.get("server", {})
     facts = {
@@ -74,7 +71,7 @@ def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     ]
 
 
-def _last(result: dict[str, Any]) -> str:
+def _last(result: Json) -> str:
     event, entry = result.get("last_task_event"), result.get("last_doc_entry")
     parts = [f"task_event={event['event_id']}"] if event else []
     parts += [f"doc={entry['doc']}@{entry['seq']}"] if entry else []
@@ -92,7 +89,7 @@ STATUS_BUDGET = Budget(
 
 
 @operation("status", budget=STATUS_BUDGET, view=View(in_lines=True, lines=status_lines))
-def status(ctx: Context, args: Status) -> dict[str, Any]:
+def status(ctx: Context, args: Status) -> Json:
     """Say which workspace and branch are in use, what happened last and how to go on."""
     result = {
         "server": {"name": "clew", "version": __version__},
@@ -128,14 +125,14 @@ class WorkspaceList(Bounded):
     limit: Annotated[int, Field(ge=1, le=1000, description="Most workspaces to list, the last changed first.")] = 50
 
 
-def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def list_lines(result: Json, default_workspace: str) -> list[str]:
     shown = item_lines(result, result.get("workspaces", ()), _workspace_line)
     left = result.get("count", 0) - len(shown)
     more = [f"and {left} more: raise limit or max_chars"] if left > 0 else []
     return [*shown, *more] or ["no workspace holds anything yet"]
 
 
-def _workspace_line(row: dict[str, Any]) -> str:
+def _workspace_line(row: Json) -> str:
     mark = " (in use)" if row["current"] else ""
     return f"{row['workspace']}{mark}: {row['events']} events, changed {row['changed'][:10]}"
 
@@ -145,7 +142,7 @@ def _workspace_line(row: dict[str, Any]) -> str:
     budget=Budget((Trim("workspaces", drop="last"),), 16_000, keep=("count",)),
     view=View(in_lines=True, lines=list_lines),
 )
-def workspace_list(ctx: Context, args: WorkspaceList) -> dict[str, Any]:
+def workspace_list(ctx: Context, args: WorkspaceList) -> Json:
     """List the workspaces that hold something and that you may name, the last changed first."""
     others = other_workspaces(ctx, MOST_WORKSPACES)
     own = [{"id": ctx.workspace, "events": ctx.ws.event_seq, "updated_at_ms": ctx.ws.updated_at_ms}]
@@ -165,27 +162,18 @@ def workspace_list(ctx: Context, args: WorkspaceList) -> dict[str, Any]:
     }
 
 
-class WorkspaceUse(Input):
-    pass
-
-
-def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    line = f"workspace now={result['workspace']}"
-    line += f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""
-    return [line + (" override=cleared" if result["override_cleared"] else ""), "status"]
+def use_lines(result: Json, default_workspace: str) -> list[str]:
+    cleared = " override=cleared" if result["override_cleared"] else ""
+    return [f"workspace now={result['workspace']}{_previous(result)}{cleared}", "status"]
 
 
 @operation("workspace_use", writes=True, idempotent=True, view=View(in_lines=True, lines=use_lines))
-def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
+def workspace_use(ctx: Context, args: Input) -> Json:
     """Make the named workspace the default of this connection."""
     if args.workspace is None:
-        raise invalid(
-            "workspace",
-            "is required",
-            "Name the workspace to use.",
-            [suggest("workspace_list", "Lists the workspaces that hold something.", "high")],
-            kind="missing_required",
-        )
+        recovery = "Name the workspace to use."
+        ways = [suggest("workspace_list", "Lists the workspaces that hold something.", "high")]
+        raise invalid("workspace", "is required", recovery, ways, kind="missing_required")
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
     wanted = check_workspace(args.workspace)
     cleared = wanted == ctx.settings.workspace and ctx.connection.workspace_override is not None
@@ -197,9 +185,12 @@ class WorkspaceReset(Input):
     names_workspace = False
 
 
-def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    line = f"workspace auto={result['workspace']}"
-    return [line + (f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""), "status"]
+def reset_lines(result: Json, default_workspace: str) -> list[str]:
+    return [f"workspace auto={result['workspace']}{_previous(result)}", "status"]
+
+
+def _previous(result: Json) -> str:
+    return f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""
 
 
 class Storage(Input):
@@ -207,20 +198,20 @@ class Storage(Input):
 
 
 @operation("storage")
-def storage_place(ctx: Context, args: Storage) -> dict[str, Any]:
+def storage_place(ctx: Context, args: Storage) -> Json:
     """Say where the store lies."""
     return {"storage_dir": storage(ctx)}
 
 
 @operation("workspace_reset", writes=True, idempotent=True, view=View(in_lines=True, lines=reset_lines))
-def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
+def workspace_reset(ctx: Context, args: WorkspaceReset) -> Json:
     """Go back to the server's own default workspace."""
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
     ctx.connection.workspace_override = None
     return _choice_json(ctx, ctx.settings.workspace, previous)
 
 
-def policy(ctx: Context) -> dict[str, Any]:
+def policy(ctx: Context) -> Json:
     settings, override = ctx.settings, ctx.connection.workspace_override
     allowed = settings.workspace_allowlist
     explicit = settings.origins.get("workspace", "default") != "default"
@@ -264,23 +255,18 @@ def _durable(ctx: Context) -> Any:
     return ctx.connection
 
 
-def _choice_json(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:
+def _choice_json(ctx: Context, workspace: str, previous: str) -> Json:
+    names = ("default_workspace", "workspace_override", "workspace_mode")
     chosen = policy(ctx)
-    return {
-        "workspace": workspace,
-        "previous": previous,
-        "default_workspace": chosen["default_workspace"],
-        "workspace_override": chosen["workspace_override"],
-        "workspace_mode": chosen["workspace_mode"],
-    }
+    return {"workspace": workspace, "previous": previous, **{name: chosen[name] for name in names}}
 
 
-def _last_task_event(ctx: Context) -> dict[str, Any] | None:
+def _last_task_event(ctx: Context) -> Json | None:
     event = last_of_topic(ctx.tx, ctx.workspace, "tasks")
     return {"event_id": event.id, "ts": rfc3339(event.ts_ms), "ts_ms": event.ts_ms} if event is not None else None
 
 
-def _last_entry(ctx: Context) -> dict[str, Any] | None:
+def _last_entry(ctx: Context) -> Json | None:
     row = ctx.tx.one(
         "SELECT seq, ts_ms, (SELECT name FROM branch WHERE branch.workspace = entry.workspace"
         " AND branch.id = entry.branch) AS branch, doc, kind FROM entry WHERE workspace = ? ORDER BY seq DESC LIMIT 1",
@@ -289,6 +275,6 @@ def _last_entry(ctx: Context) -> dict[str, Any] | None:
     return {**row, "ts": rfc3339(row["ts_ms"])} if row else None
 
 
-def _items(ctx: Context) -> dict[str, Any]:
+def _items(ctx: Context) -> Json:
     found = count_items(ctx.tx, ctx.workspace, MOST_ITEMS + 1)
     return {"items": min(found, MOST_ITEMS), "items_has_more": found > MOST_ITEMS}

@@ -304,9 +304,9 @@ def _waiting_work(view: StatusView) -> Iterator[str]:
         yield f"stale proofs: {clew_command(f'prove --task {view.work.id} --again --stale')}"
     delegated = view.delegated
     if delegated is not None and delegated.job is not None:
-        job = delegated.job
-        asks = " asks for an answer" if job.needs_manager else " needs proof" if job.needs_proof else ""
-        yield f"{job.job_id} {job.status.lower()}{' FAILED' if job.has_error else asks}"
+        job, marks = delegated.job.job, delegated.job.attention
+        asks = " asks for an answer" if marks.needs_manager else " needs proof" if marks.needs_proof else ""
+        yield f"{job.id} {job.status.lower()}{' FAILED' if marks.has_error else asks}"
     if delegated is not None and delegated.queued:
         yield f"{_counted(delegated.queued, 'queued job')} for a runner"
 

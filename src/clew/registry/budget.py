@@ -8,7 +8,7 @@ budget never shows less, and the same state and budget give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from clew.canonical import Json, canonical
@@ -100,6 +100,17 @@ class Pick(NamedTuple):
 
 
 Step = Trim | Clip | Drop | Pick
+
+
+def drops(*paths: str, of: str = "") -> tuple[Drop, ...]:
+    """Remove several fields, one after the other; `of` is what their paths begin with."""
+    return tuple(Drop(of + path) for path in paths)
+
+
+def shrinking(text: str, cuts: tuple[int, int], rows: Trim, *between: Step) -> tuple[Step, ...]:
+    """Shorten the texts of a list, keep one item, shorten its text, and let it go at last."""
+    first, last = (Clip(text, chars) for chars in cuts)
+    return (first, replace(rows, floor=1), last, *between, rows)
 
 
 class Budget(NamedTuple):

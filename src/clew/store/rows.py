@@ -91,6 +91,17 @@ def find(tx: Transaction, workspace: str, kind: type[R], *key: Any) -> R | None:
     return load(kind, row) if row is not None else None
 
 
+def select(tx: Transaction, workspace: str, kind: type[R], where: str, *params: Any) -> list[R]:
+    """The records that meet a condition, which may end with ORDER BY and LIMIT."""
+    sql = f"SELECT * FROM {kind.TABLE} WHERE workspace = ? AND {where}"
+    return [load(kind, row) for row in tx.all(sql, workspace, *params)]
+
+
+def first(tx: Transaction, workspace: str, kind: type[R], where: str, *params: Any) -> R | None:
+    """The first of the records that meet a condition."""
+    return next(iter(select(tx, workspace, kind, f"{where} LIMIT 1", *params)), None)
+
+
 def find_many(tx: Transaction, workspace: str, kind: type[R], values: Iterable[Any], column: str = "") -> list[R]:
     """The records whose column (by default the last one of the key) has one of these values, in no order."""
     column = column or kind.KEY[-1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import invalid, shorten
 from clew.ids import RECEIPT
 from clew.project_files import MOST_FILES, is_inside
@@ -45,7 +46,7 @@ class ReceiptRecord(OfStep):
     again: Annotated[Name | None, Field(description="The receipt whose command was run again.")] = None
 
 
-def receipt_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def receipt_lines(result: Json, default_workspace: str) -> list[str]:
     """What was kept, and what it makes of the step."""
     receipt, proof = result["receipt"], result["proof"]
     ran = f"{shorten(receipt['command'], 200)} -> exit {receipt['exit_code']}"
@@ -64,7 +65,7 @@ def receipt_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     example={"task": "TASK-001", "path": "s:0", "command": "make test", "exit_code": 0},
     view=View(agent=AgentForm(("task", "path", "command", "exit_code", "output_tail"), receipt_lines)),
 )
-def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> dict[str, Any]:
+def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> Json:
     """Keep the receipt of a command for a step. It is graded seen when Clew ran the command itself, else claimed."""
     task = target_task(ctx, args)
     step = _step(ctx, task, args)
@@ -95,13 +96,14 @@ def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
         raise invalid("files", f"{outside[:80]!r} is not a path below the project", "Give relative paths.")
     # One line, because two receipts of one command are told by comparing it.
     command = " ".join(args.command.splitlines()).strip()
-    body = {"command": command, "exit_code": args.exit_code, "duration_ms": args.duration_ms}
+    body = {"command": command, **picked(args, "exit_code", "duration_ms")}
     run = _run(ctx, command, args)
     if run is None and args.output_tail:
         body["output"] = args.output_tail
     few = args.files if args.files and len(args.files) <= FILES_IN_EVIDENCE else None
     text = f"CMD: {command} -> exit {args.exit_code}"
-    return EvidenceDraft("artifact", text, body, command, args.exit_code, args.output_digest, few, run)
+    result = picked(args, "exit_code", "output_digest")
+    return EvidenceDraft("artifact", text, body, command, files=few, run=run, **result)
 
 
 def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
@@ -111,19 +113,8 @@ def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
         return None
     if args.again is not None and not RECEIPT.fullmatch(args.again):
         raise invalid("again", f"{args.again[:40]!r} is not a receipt id", "Use an id such as RCPT-001.")
-    return Run(
-        ctx.connection.witness,
-        command,
-        args.exit_code,
-        args.duration_ms,
-        args.output_digest,
-        args.output_tail,
-        args.git_commit,
-        args.git_dirty,
-        args.files,
-        args.stamps,
-        args.again,
-    )
+    names = ("exit_code", "duration_ms", "output_digest", "output_tail", "git_commit", "git_dirty", "files", "stamps")
+    return Run(ctx.connection.witness, command, again=args.again, **picked(args, *names))
 
 
 def _disputed(ctx: Context, receipt: ProofReceipt) -> str | None:
@@ -134,12 +125,8 @@ def _disputed(ctx: Context, receipt: ProofReceipt) -> str | None:
     return before.id if before.grade != receipt.grade else None
 
 
-class ChainVerify(Input):
-    pass
-
-
 @operation("tasks_chain_verify")
-def tasks_chain_verify(ctx: Context, args: ChainVerify) -> dict[str, Any]:
+def tasks_chain_verify(ctx: Context, args: Input) -> Json:
     """Check that no receipt and no event of the workspace was changed, removed or slipped in; names the first break."""
     receipts, broken = first_break(ctx)
     events, seq = first_broken_event(ctx.tx, ctx.workspace)

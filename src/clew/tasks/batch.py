@@ -14,29 +14,11 @@ from clew.registry.lookup import find_operation
 from clew.registry.operation import Input, Name, StrictModel, operation
 
 # The operations that BranchMind's contract allows in a batch.
-ALLOWED = frozenset(
-    {
-        "tasks_block",
-        "tasks_close_step",
-        "tasks_complete",
-        "tasks_contract",
-        "tasks_create",
-        "tasks_decompose",
-        "tasks_define",
-        "tasks_delete",
-        "tasks_done",
-        "tasks_edit",
-        "tasks_evidence_capture",
-        "tasks_note",
-        "tasks_patch",
-        "tasks_plan",
-        "tasks_progress",
-        "tasks_task_add",
-        "tasks_task_define",
-        "tasks_task_delete",
-        "tasks_verify",
-    }
+_NAMES = (
+    "block close_step complete contract create decompose define delete done edit evidence_capture note patch plan"
+    " progress task_add task_define task_delete verify"
 )
+ALLOWED = frozenset(f"tasks_{name}" for name in _NAMES.split())
 _SHORT = ("id", "task", "plan", "revision", "step", "steps", "node")
 
 
@@ -89,11 +71,8 @@ def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
         raise invalid(f"operations[{number}].tool", "is required", "Name an operation.", kind="missing_required")
     name = find_operation(named).name
     if name not in ALLOWED:
-        raise invalid(
-            f"operations[{number}].tool",
-            f"{name} cannot be part of a batch",
-            f"Use one of {', '.join(sorted(ALLOWED))}.",
-        )
+        recovery = f"Use one of {', '.join(sorted(ALLOWED))}."
+        raise invalid(f"operations[{number}].tool", f"{name} cannot be part of a batch", recovery)
     arguments = dict(item.args or item.arguments or {})
     if arguments.get("workspace", ctx.workspace) != ctx.workspace:
         raise invalid(f"operations[{number}].args.workspace", "a batch stays in one workspace", "Leave workspace out.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from clew.canonical import Json
@@ -23,29 +23,19 @@ from clew.tasks.gates import (
     gate_of,
     warn_of_proof,
 )
-from clew.tasks.journal import Change, record, write_event
+from clew.tasks.journal import Change, log, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.reasoning_gate import check_reasoning, reopened_steps
-from clew.tasks.steps import Step, first_open, open_count, step_meta, step_node, steps_of
+from clew.tasks.steps import Step, first_open, open_count, step_meta, step_node, step_ref, steps_of
 
 
 def project_work(ctx: Context, work: Work) -> None:
     """The node `task:TASK-001` (or `plan:PLAN-001`), written anew only when it would differ."""
     _put(ctx, work.id, f"{work.kind}:{work.id}", work.kind, work.title, work.status)
     body = "\n".join(text for text in (work.description, work.context, work.contract, *work.checklist) if text)
-    item = Item(
-        ref=work.id,
-        source="task",
-        kind=work.kind,
-        seq=ctx.ws.seq,
-        ts_ms=work.updated_at_ms,
-        title=work.title,
-        body=body or None,
-        tags=work.tags,
-        status=work.status,
-    )
-    index_item(ctx.tx, ctx.workspace, item)
+    item = Item(work.id, "task", ctx.ws.seq, work.updated_at_ms, title=work.title, body=body or None)
+    index_item(ctx.tx, ctx.workspace, replace(item, kind=work.kind, tags=work.tags, status=work.status))
 
 
 def project_step(ctx: Context, step: Step) -> None:
@@ -53,17 +43,9 @@ def project_step(ctx: Context, step: Step) -> None:
     meta = {"source": "tasks", **step_meta(step)}
     _put(ctx, step.task, step_node(step.id), "step", step.title, status, meta)
     lines = (*step.success_criteria, *step.tests, *step.blockers, step.next_action, step.stop_criteria)
-    item = Item(
-        ref=step.id,
-        source="task",
-        kind="step",
-        seq=ctx.ws.seq,
-        ts_ms=step.updated_at_ms,
-        title=step.title,
-        body="\n".join(line for line in lines if line) or None,
-        tags=(step.task.lower(),),
-        status=step_status(step),
-    )
+    body = "\n".join(line for line in lines if line) or None
+    item = Item(step.id, "task", ctx.ws.seq, step.updated_at_ms, title=step.title, body=body, kind="step")
+    item = replace(item, tags=(step.task.lower(),), status=step_status(step))
     index_item(ctx.tx, ctx.workspace, item)
 
 
@@ -120,22 +102,12 @@ def create_work(ctx: Context, kind: str, title: str, parent: str | None = None, 
     """A new plan or task with its own branch and documents; returns it with its event."""
     number = ctx.ws.count(kind)
     id = f"{kind.upper()}-{number:03d}"
-    work = Work(
-        id=id,
-        kind=kind,
-        number=number,
-        parent=parent,
-        title=title,
-        created_seq=ctx.ws.seq,
-        created_at_ms=ctx.now_ms,
-        updated_at_ms=ctx.now_ms,
-        **fields,
-    )
+    work = Work(id=id, kind=kind, number=number, parent=parent, title=title, **_born(ctx), **fields)
     insert(ctx.tx, ctx.workspace, work)
     create_scope(ctx, id, kind)
     payload = {"kind": kind, "title": title, "parent": parent}
-    event = write_event(ctx, id, f"{kind}_created", payload)
-    record(ctx, id, id, None, Change("", f"{kind}_create", payload, False), None, work.content(), event)
+    change = Change(f"{kind}_created", f"{kind}_create", payload, False)
+    event = log(ctx, id, change, after=work.content())
     project_work(ctx, work)
     return work, event
 
@@ -224,13 +196,10 @@ def add_steps(
     if parent is not None:
         check_lease(ctx, parent)
     steps = [_add_step(ctx, task, parent, spec) for spec in specs]
-    task = touch(ctx, task)
-    payload = {
-        "task": task.id,
-        "parent_path": parent.path if parent else None,
-        "steps": [{"step_id": step.id, "path": step.path, "title": step.title} for step in steps],
-    }
-    event = write_event(ctx, task.id, "steps_added", payload, parent.path if parent else None)
+    task, path = touch(ctx, task), parent.path if parent else None
+    added = [{**step_ref(step), "title": step.title} for step in steps]
+    payload = {"task": task.id, "parent_path": path, "steps": added}
+    event = write_event(ctx, task.id, "steps_added", payload, path)
     # Undo puts an earlier content back, and new steps have none: they are taken out by deleting them.
     record(ctx, task.id, task.id, None, Change("", "steps_add", payload, False), None, None, event)
     for step in steps:
@@ -243,13 +212,8 @@ def add_steps(
 def touch(ctx: Context, work: Work) -> Work:
     """The next revision of a plan or task whose parts have changed."""
     work = _next_revision(ctx, work)
-    ctx.tx.run(
-        "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?",
-        work.revision,
-        work.updated_at_ms,
-        ctx.workspace,
-        work.id,
-    )
+    sql = "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?"
+    ctx.tx.run(sql, work.revision, work.updated_at_ms, ctx.workspace, work.id)
     return work
 
 
@@ -264,23 +228,16 @@ def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> 
     above = parent.id if parent else task.id
     # Counted, not derived from what is there: a path is never given to a second step.
     ordinal = ctx.ws.count(f"step:{above}") - 1
-    step = Step(
-        id=f"STEP-{ctx.ws.count('step'):08X}",
-        task=task.id,
-        parent=parent.id if parent else None,
-        ordinal=ordinal,
-        path=f"{parent.path}.s:{ordinal}" if parent else f"s:{ordinal}",
-        title=spec.title,
-        success_criteria=spec.success_criteria,
-        tests=spec.tests,
-        blockers=spec.blockers,
-        proof_tests_mode=spec.proof_tests_mode,
-        created_seq=ctx.ws.seq,
-        created_at_ms=ctx.now_ms,
-        updated_at_ms=ctx.now_ms,
-    )
+    path = f"{parent.path}.s:{ordinal}" if parent else f"s:{ordinal}"
+    id = f"STEP-{ctx.ws.count('step'):08X}"
+    place: Json = {"parent": parent.id if parent else None, "ordinal": ordinal, "path": path}
+    step = Step(id=id, task=task.id, **place, **asdict(spec), **_born(ctx))
     insert(ctx.tx, ctx.workspace, step)
     return step
+
+
+def _born(ctx: Context) -> Json:
+    return {"created_seq": ctx.ws.seq, "created_at_ms": ctx.now_ms, "updated_at_ms": ctx.now_ms}
 
 
 def _next_revision(ctx: Context, work: Work) -> Work:
@@ -348,19 +305,8 @@ def _check_not_done(task: Work, what: str) -> None:
 
 def _reopen_first(step: Step, found: Gate) -> ClewError:
     lacking = [*found.missing, *(f"proof of {name}" for name in found.missing_proof)]
-    return ClewError(
-        "INVALID_INPUT",
-        f"{step.path} ({step.id}) is done; this would leave it done without {', '.join(lacking)}",
-        "Open the step again, change it, and close it through its gate.",
-        [{"kind": "state", "field": "step_id"}],
-        [
-            suggest(
-                "tasks_progress",
-                "Opens the step again.",
-                "high",
-                task=step.task,
-                step_id=step.id,
-                completed=False,
-            )
-        ],
-    )
+    message = f"{step.path} ({step.id}) is done; this would leave it done without {', '.join(lacking)}"
+    recovery = "Open the step again, change it, and close it through its gate."
+    place = {"task": step.task, "step_id": step.id}
+    way = suggest("tasks_progress", "Opens the step again.", "high", **place, completed=False)
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "state", "field": "step_id"}], [way])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import PLAN, TASK
 from clew.reasoning.scope import Target, target_id
@@ -22,6 +22,8 @@ from clew.tasks.steps import Step, step_ref
 from clew.tasks.stepwork import define_step
 from clew.tasks.templates import template_by_id
 from clew.tasks.texts import Heading, Prose, StepInput, Steps, heading, prose, specs
+
+SHOW_PLANS = suggest("tasks_context", "Shows the plans there are.")
 
 
 class WorkCreation(Input):
@@ -49,36 +51,19 @@ def tasks_create(ctx: Context, args: WorkCreation) -> Json:
     if not wanted:
         return {**_made(ctx, task), "event": event}
     task, steps, events = write_steps(ctx, task, wanted)
-    return {
-        **_made(ctx, task),
-        "event": event,
-        "steps": [step_ref(step) for step in steps],
-        "events": [event, *events],
-    }
+    added = [step_ref(step) for step in steps]
+    return {**_made(ctx, task), "event": event, "steps": added, "events": [event, *events]}
 
 
 def parent_plan(ctx: Context, parent: str | None) -> Work:
     """The plan a task is to hang under; it must exist."""
     if parent is None:
-        raise invalid(
-            "parent",
-            "a task needs a plan",
-            "Name a plan, or let tasks_bootstrap create one.",
-            [
-                suggest("tasks_context", "Shows the plans there are."),
-                suggest("tasks_bootstrap", "Creates a plan and a task.", "medium", **_EXAMPLE),
-            ],
-            kind="missing_required",
-        )
+        create = suggest("tasks_bootstrap", "Creates a plan and a task.", "medium", **_EXAMPLE)
+        recovery, ways = "Name a plan, or let tasks_bootstrap create one.", [SHOW_PLANS, create]
+        raise invalid("parent", "a task needs a plan", recovery, ways, kind="missing_required")
     if not PLAN.fullmatch(parent.strip()):
-        raise invalid(
-            "parent",
-            f"{parent[:60]!r} is not a plan id",
-            "Use an id such as PLAN-001.",
-            [suggest("tasks_context", "Shows the plans there are.")],
-            kind="prefix",
-            allowed=["PLAN-"],
-        )
+        message, recovery = f"{parent[:60]!r} is not a plan id", "Use an id such as PLAN-001."
+        raise invalid("parent", message, recovery, [SHOW_PLANS], kind="prefix", allowed=["PLAN-"])
     return work_by_id(ctx, parent.strip())
 
 
@@ -101,25 +86,18 @@ def _create_plan(ctx: Context, args: WorkCreation) -> Json:
         raise invalid("parent", "a plan has none", "Leave parent out, or create a task.")
     if args.steps:
         raise invalid("steps", "only tasks have steps", "Create a task, or give a plan its checklist with tasks_plan.")
-    plan, event = create_work(
-        ctx,
-        "plan",
-        heading(args.title),
-        description=prose(args.description),
-        contract=prose(args.contract),
-        contract_data=args.contract_data,
-        contract_versions=1 if args.contract is not None or args.contract_data is not None else 0,
-    )
+    contract: Json = {"contract": prose(args.contract), "contract_data": args.contract_data}
+    contract["contract_versions"] = int(args.contract is not None or args.contract_data is not None)
+    plan, event = create_work(ctx, "plan", heading(args.title), description=prose(args.description), **contract)
     return {**_made(ctx, plan), "event": event}
 
 
 def _made(ctx: Context, work: Work) -> Json:
-    return {
-        "id": work.id,
-        "qualified_id": qualified_id(ctx, work.id),
-        "kind": work.kind,
-        "revision": work.revision,
-    }
+    return {**_named(ctx, work), **picked(work, "kind", "revision")}
+
+
+def _named(ctx: Context, work: Work) -> Json:
+    return {"id": work.id, "qualified_id": qualified_id(ctx, work.id)}
 
 
 _EXAMPLE: Json = {"plan_title": "Inbox", "task_title": "New task", "template": "basic-task"}
@@ -183,12 +161,8 @@ class Bootstrapped:
     plan_created: bool
     task: Work
     steps: list[Step]
-    events: list[Json] = field(default_factory=list)
-    think: Json | None = None
-
-
-class Bootstrap(NewTask):
-    pass
+    events: list[Json]
+    think: Json | None
 
 
 @operation(
@@ -196,7 +170,7 @@ class Bootstrap(NewTask):
     writes=True,
     example={"plan_title": "Importer", "task_title": "Read files", "template": "basic-task"},
 )
-def tasks_bootstrap(ctx: Context, args: Bootstrap) -> Json:
+def tasks_bootstrap(ctx: Context, args: NewTask) -> Json:
     """Create a task with its steps, and its plan if need be, in one transaction."""
     home = task_home(ctx, args) or implicit_home(ctx)
     if home is None:
@@ -212,8 +186,9 @@ def task_home(ctx: Context, args: NewTask) -> Home | None:
         return Home(title=title) if title is not None else None
     plan = work_by_id(ctx, named) if PLAN.fullmatch(named) else None
     known = plan.title if plan is not None else heading(named, "plan")
-    if title not in (None, known):
-        raise _two_titles(known, title or "")
+    if title is not None and title != known:
+        message, fields = f"the plan is {known[:80]!r}, not {title[:80]!r}", ["plan", "plan_title"]
+        raise invalid("plan_title", message, "Keep plan or plan_title.", [SHOW_PLANS], kind="choose_one", fields=fields)
     return Home(plan=plan) if plan is not None else Home(title=known)
 
 
@@ -224,14 +199,9 @@ def _named_plan(args: NewTask) -> str | None:
         raise invalid("plan", "plan, parent and target name different plans", "Keep one of them.", kind="choose_one")
     for value in named:
         if TASK.fullmatch(value):
-            raise invalid(
-                "plan",
-                f"{value} is a task, and a task belongs to a plan",
-                "Name a plan.",
-                [suggest("tasks_context", "Shows the plans there are.")],
-                kind="prefix",
-                allowed=["PLAN-"],
-            )
+            message = f"{value} is a task, and a task belongs to a plan"
+            ways = [SHOW_PLANS]
+            raise invalid("plan", message, "Name a plan.", ways, kind="prefix", allowed=["PLAN-"])
     return next(iter(named), None)
 
 
@@ -275,24 +245,21 @@ def bootstrap(ctx: Context, args: NewTask, home: Home, wanted: Sequence[StepSpec
 
 def bootstrapped_json(ctx: Context, done: Bootstrapped) -> Json:
     plan, task = done.plan, done.task
-    answer = {
+    return {
         "workspace": ctx.workspace,
-        "plan": {"id": plan.id, "qualified_id": qualified_id(ctx, plan.id), "created": done.plan_created},
-        "task": {"id": task.id, "qualified_id": qualified_id(ctx, task.id), "revision": task.revision},
+        "plan": {**_named(ctx, plan), "created": done.plan_created},
+        "task": {**_named(ctx, task), "revision": task.revision},
         "steps": [step_ref(step) for step in done.steps],
         "events": done.events,
+        **({"think_pipeline": done.think} if done.think is not None else {}),
     }
-    return {**answer, "think_pipeline": done.think} if done.think is not None else answer
 
 
 def no_home() -> ClewError:
-    return invalid(
-        "plan",
-        "plan or plan_title is required, and no plan is in focus",
-        "Name a plan, or give the title of a new one.",
-        [suggest("tasks_context", "Shows the plans there are.")],
-        kind="missing_required",
-    )
+    message = "plan or plan_title is required, and no plan is in focus"
+    recovery = "Name a plan, or give the title of a new one."
+    ways = [SHOW_PLANS]
+    return invalid("plan", message, recovery, ways, kind="missing_required")
 
 
 def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Work, list[Json]]:
@@ -337,20 +304,5 @@ def _refuse_empty_tests(steps: Sequence[StepInput]) -> None:
     """Tests may be left out; an empty list says that there is nothing to check, and that is never so."""
     for number, step in enumerate(steps):
         if step.tests is not None and not any(line.strip() for line in step.tests):
-            raise invalid(
-                f"steps[{number}].tests",
-                "must hold a line",
-                "Say what checks the step, or leave tests out.",
-                kind="non_empty",
-            )
-
-
-def _two_titles(first: str, second: str) -> ClewError:
-    return invalid(
-        "plan_title",
-        f"the plan is {first[:80]!r}, not {second[:80]!r}",
-        "Keep plan or plan_title.",
-        [suggest("tasks_context", "Shows the plans there are.")],
-        kind="choose_one",
-        fields=["plan", "plan_title"],
-    )
+            recovery = "Say what checks the step, or leave tests out."
+            raise invalid(f"steps[{number}].tests", "must hold a line", recovery, kind="non_empty")

@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid
 from clew.ids import check_anchor
 from clew.kinds import statuses
@@ -23,7 +23,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Name, Text, View, operation
 from clew.tasks.creation import Bootstrapped, NewTask, TitledTask, bootstrap, implicit_home, step_specs, task_home
 from clew.tasks.edits import ReasoningMode
-from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
+from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, TIMES, Job, job_by_id
 from clew.tasks.jobs.queue import create_job
 from clew.tasks.jobs.thread import proofs
 from clew.tasks.macros import PRINCIPAL, inbox, started_json
@@ -108,28 +108,13 @@ def _job(ctx: Context, done: Bootstrapped, args: MacroDelegate, anchor: str, car
             "Stop and ask when the goal or a limit is unclear. Say what you did not do.",
         ]
     )
-    job, _ = create_job(
-        ctx,
-        task.title,
-        prompt,
-        kind=args.job_kind,
-        priority=args.job_priority,
-        task=task.id,
-        anchor=anchor,
-        meta=JOB_META,
-    )
+    order: Json = {"kind": args.job_kind, "priority": args.job_priority, "task": task.id, "anchor": anchor}
+    job, _ = create_job(ctx, task.title, prompt, meta=JOB_META, **order)
     return job
 
 
 def _job_json(job: Job | None) -> Json | None:
-    if job is None:
-        return None
-    return {
-        "job_id": job.id,
-        "status": job.status,
-        "created_at_ms": job.created_at_ms,
-        "updated_at_ms": job.updated_at_ms,
-    }
+    return {"job_id": job.id, **picked(job, "status", *TIMES)} if job is not None else None
 
 
 # BranchMind's bounds: 10 areas for one fan-out, 50 jobs for one report.
@@ -156,16 +141,9 @@ def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> Json:
     jobs = []
     for anchor in _anchors(ctx, args.anchors):
         title = f"{args.title_prefix.strip()} — {anchor}" if args.title_prefix else f"{anchor} — {task.title}"
-        job, event = create_job(
-            ctx,
-            title,
-            _prompt(task, anchor, args.prompt),
-            kind=args.job_kind,
-            priority=args.job_priority,
-            task=task.id,
-            anchor=anchor,
-            meta=JOB_META,
-        )
+        prompt = _prompt(task, anchor, args.prompt)
+        order: Json = {"kind": args.job_kind, "priority": args.job_priority, "task": task.id, "anchor": anchor}
+        job, event = create_job(ctx, title, prompt, meta=JOB_META, **order)
         jobs.append({"job_id": job.id, "anchor": anchor, "created_ref": event["ref"]})
     return {"workspace": ctx.workspace, "task_id": task.id, "count": len(jobs), "jobs": jobs}
 
@@ -218,14 +196,8 @@ def tasks_macro_merge_report(ctx: Context, args: MacroMergeReport) -> Json:
     written = write_card(ctx, scope, card)
     published, _ = publish(ctx, scope, card_in(ctx, scope, written.card_id), args.pin)
     shown = [{name: value for name, value in row.items() if name != "summary"} for row in found]
-    return {
-        "workspace": ctx.workspace,
-        "task_id": task.id,
-        "card_id": written.card_id,
-        "published_card_id": published,
-        "count": len(shown),
-        "jobs": shown,
-    }
+    cards = {"card_id": written.card_id, "published_card_id": published}
+    return {"workspace": ctx.workspace, "task_id": task.id, **cards, "count": len(shown), "jobs": shown}
 
 
 def _jobs(ctx: Context, ids: list[str]) -> list[Job]:
@@ -252,12 +224,11 @@ def _completion_refs(ctx: Context, job: Job) -> list[str]:
     """What the event that ended the job points to, the job itself apart."""
     if job.status not in TERMINAL:
         return []
-    row = ctx.tx.one(
+    sql = (
         "SELECT refs FROM job_event WHERE workspace = ? AND job = ? AND kind IN ('completed', 'failed', 'canceled')"
-        " ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        job.id,
+        " ORDER BY seq DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, job.id)
     # The job's own id is always among them and proves nothing.
     return [ref for ref in orjson.loads(row["refs"]) if ref != job.id] if row else []
 

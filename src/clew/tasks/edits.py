@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid, suggest
 from clew.ids import NODE_PATH, PLAN, TASK, normal_tags
 from clew.registry.context import Context
@@ -16,7 +16,7 @@ from clew.registry.operation import Meta, Name, Names, StrictModel, operation
 from clew.tasks.changes import change_step, change_work
 from clew.tasks.journal import Change
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import STATUSES, Work, check_revision, find_work, work_by_id
+from clew.tasks.plans import STATUSES, Work, find_work, work_by_id
 from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
 from clew.tasks.stepwork import redefine
 from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
@@ -46,49 +46,28 @@ class WorkEdit(OfWork, Revised):
 def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
     """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
-    given = {name: getattr(args, name) for name in _ARGUMENTS if getattr(args, name) is not None}
+    own = [name for name in WorkEdit.model_fields if name not in {**OfWork.model_fields, **Revised.model_fields}]
+    given = {name: getattr(args, name) for name in own if getattr(args, name) is not None}
     if not given:
         raise invalid("title", "nothing to edit", "Give at least one field to change.")
-    fields = {_FIELD.get(name, name): value for name, value in given.items()}
+    fields = {"domain" if name == "new_domain" else name: value for name, value in given.items()}
     new = with_fields(ctx, work, fields)
     change = Change(f"{work.kind}_edited", f"{work.kind}_edit", {"kind": work.kind, "patch": fields})
     work, event = change_work(ctx, work, new, change)
-    return {"id": work.id, "kind": work.kind, "revision": work.revision, "event": event}
-
-
-_ARGUMENTS = (
-    "title",
-    "description",
-    "context",
-    "priority",
-    "tags",
-    "depends_on",
-    "new_domain",
-    "reasoning_mode",
-    "contract",
-    "contract_data",
-)
-_FIELD = {"new_domain": "domain"}
+    return {**picked(work, "id", "kind", "revision"), "event": event}
 
 
 def with_fields(ctx: Context, work: Work, fields: Json) -> Work:
     """The work with other fields, each checked; used by edit and patch alike."""
     for name in fields:
-        check_belongs(work, name)
-    values = {name: _check_field(ctx, work, name, value) for name, value in fields.items()}
-    new = replace(work, **values)
+        if name in (PLAN_ONLY if work.is_task else TASK_ONLY):
+            other = "plan" if work.is_task else "task"
+            raise invalid(name, f"{work.id} is a {work.kind}; only a {other} has it", f"Leave {name} out.")
+    new = replace(work, **{name: _check_field(ctx, work, name, value) for name, value in fields.items()})
     # Versions count changes of the promise, whichever operation made them.
     if (new.contract, new.contract_data) != (work.contract, work.contract_data):
         new = replace(new, contract_versions=work.contract_versions + 1)
     return new
-
-
-def check_belongs(work: Work, field: str) -> None:
-    """Some fields exist on plans only, some on tasks only."""
-    if (field in PLAN_ONLY and work.is_task) or (field in TASK_ONLY and not work.is_task):
-        other = "plan" if work.is_task else "task"
-        raise invalid(field, f"{work.id} is a {work.kind}; only a {other} has it", f"Leave {field} out.")
 
 
 def _check_field(ctx: Context, work: Work, name: str, value: Any) -> Any:
@@ -109,12 +88,9 @@ def check_dependencies(ctx: Context, work: Work, ids: Iterable[str]) -> tuple[st
             raise invalid("depends_on", f"{id[:60]!r} is not a plan or task id", "Use ids such as TASK-002.")
         # Refused before it is written: in a circle each would wait for the others.
         if work.id in _reachable(ctx, work_by_id(ctx, id)):
-            raise invalid(
-                "depends_on",
-                f"{id} rests on {work.id} already",
-                "Leave it out: a circle of dependencies never ends.",
-                [suggest("tasks_context", "Shows the tasks.")],
-            )
+            recovery = "Leave it out: a circle of dependencies never ends."
+            ways = [suggest("tasks_context", "Shows the tasks.")]
+            raise invalid("depends_on", f"{id} rests on {work.id} already", recovery, ways)
     return wanted
 
 
@@ -140,7 +116,6 @@ class PlanChecklist(OfPlan, Revised):
 def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     """Replace a plan's checklist, or move on in it."""
     plan = target_plan(ctx, args)
-    check_revision(plan, args.expected_revision)
     if args.current is not None and args.advance:
         raise invalid("advance", "current and advance exclude each other", "Keep one of them.", kind="choose_one")
     new = plan
@@ -153,7 +128,7 @@ def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
         new = replace(new, checklist_current=new.checklist_current + 1 if args.current is None else args.current)
     if new == plan:
         raise invalid("steps", "nothing to change", "Give steps, current, doc or advance=true.")
-    payload = {name: getattr(args, name) for name in ("steps", "current", "doc", "advance")}
+    payload = picked(args, "steps", "current", "doc", "advance")
     plan, event = change_work(ctx, plan, new, Change("plan_updated", "plan_update", payload))
     return {"plan": {**rows_json(ctx, [plan])[0], "steps": list(plan.checklist)}, "event": event}
 
@@ -168,7 +143,6 @@ class PlanContract(OfPlan, Revised):
 def tasks_contract(ctx: Context, args: PlanContract) -> Json:
     """Set or clear what a plan promises."""
     plan = target_plan(ctx, args)
-    check_revision(plan, args.expected_revision)
     given = args.current is not None or args.contract_data is not None
     if args.clear == given:
         raise invalid("clear", "give either clear=true or a contract", "Keep one of them.", kind="choose_one")
@@ -179,7 +153,7 @@ def tasks_contract(ctx: Context, args: PlanContract) -> Json:
     new = replace(plan, contract=text, contract_data=data, contract_versions=plan.contract_versions + 1)
     payload = {"task": plan.id, "cleared": args.clear, "version": new.contract_versions}
     plan, event = change_work(ctx, plan, new, Change("contract_updated", "contract_set", payload))
-    shown = {**rows_json(ctx, [plan])[0], "contract": plan.contract, "contract_data": plan.contract_data}
+    shown = rows_json(ctx, [plan])[0] | picked(plan, "contract", "contract_data")
     return {"plan": shown, "event": event}
 
 
@@ -251,15 +225,14 @@ class WorkPatch(OfStep, Revised):
 def tasks_patch(ctx: Context, args: WorkPatch) -> Json:
     """Set, unset, append to or remove from single fields of a plan, task, step or task node."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
-    place = PatchPlace(kind=args.kind, path=args.path, step_id=args.step_id, task_node_id=args.task_node_id)
+    place = PatchPlace(**picked(args, "kind", "path", "step_id", "task_node_id"))
     work, subject, event = apply_patch(ctx, work, place, args.ops)
     answer = {"revision": work.revision, "event": event}
     if isinstance(subject, Step):
         return {"task": work.id, **answer, "step": step_ref(subject)}
     if isinstance(subject, TaskNode):
         return {"task": work.id, **answer, "node": {"node_id": subject.id, "path": subject.path}}
-    return {"id": work.id, "kind": work.kind, **answer}
+    return {**picked(work, "id", "kind"), **answer}
 
 
 class PatchPlace(StrictModel):
@@ -285,7 +258,7 @@ def patch_kind(place: PatchPlace) -> str:
 def subject_of(ctx: Context, work: Work, place: PatchPlace) -> Subject:
     kind = patch_kind(place)
     if kind == "task_detail":
-        if place.path is not None or place.step_id is not None or place.task_node_id is not None:
+        if {place.path, place.step_id, place.task_node_id} != {None}:
             raise invalid("kind", "task_detail is about the plan or task itself", "Leave the step out, or kind.")
         return work
     if kind == "task":

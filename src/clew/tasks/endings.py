@@ -15,14 +15,15 @@ from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import Whole, operation
 from clew.store.database import placeholders
+from clew.store.rows import delete
 from clew.tasks.changes import change_work, forget_step, forget_work, touch
 from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, subject_of, with_ops
 from clew.tasks.gates import Override, gates_of
-from clew.tasks.jobs.claims import cancel_jobs_of
-from clew.tasks.journal import Change, forget_undo, record, write_event
-from clew.tasks.leases import check_lease
+from clew.tasks.jobs.queue import cancel_jobs_of
+from clew.tasks.journal import Change, forget_undo, log
+from clew.tasks.leases import check_lease, drop_lease
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import Work, check_revision, tasks_of
+from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import Step, select_step, step_ref, steps_of, subtree
 from clew.tasks.targets import OfStep, OfTask, OfWork, PlanId, Revised, set_focus, target_task, target_work
 from clew.tasks.task_nodes import nodes_of
@@ -45,7 +46,6 @@ class Complete(OfWork, Revised):
 def tasks_complete(ctx: Context, args: Complete) -> Json:
     """Set the status of a plan or task. DONE needs every step closed; PARKED may name a time to wake."""
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     work, event = set_status(ctx, work, args.status, _wake(ctx, work, args), args.override)
     return {work.kind: rows_json(ctx, [work])[0], "event": event}
 
@@ -71,13 +71,8 @@ def _wake(ctx: Context, work: Work, args: Complete) -> int | None:
     if given and (args.status != statuses.WORK_PARKED or not work.is_task):
         raise invalid(given[0], "only a task that is PARKED wakes up", "Leave it out, or park a task.")
     if len(given) > 1:
-        raise invalid(
-            "parked_for_s",
-            "parked_for_s and parked_until_ts_ms exclude each other",
-            "Keep one of them.",
-            kind="choose_one",
-            fields=given,
-        )
+        message = "parked_for_s and parked_until_ts_ms exclude each other"
+        raise invalid("parked_for_s", message, "Keep one of them.", kind="choose_one", fields=given)
     return ctx.now_ms + args.parked_for_s * 1000 if args.parked_for_s is not None else args.parked_until_ts_ms
 
 
@@ -98,7 +93,6 @@ class CloseTask(OfTask, Revised):
 def tasks_close_task(ctx: Context, args: CloseTask) -> Json:
     """Make last edits and complete the task, all or nothing; without apply=true only show what would change."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     if not args.apply:
         return _preview(ctx, task, args)
     events = []
@@ -156,7 +150,6 @@ def tasks_delete(ctx: Context, args: Delete) -> Json:
     Jobs that wait or run for a deleted task are canceled; their history stays.
     """
     work = target_work(ctx, args)
-    check_revision(work, args.expected_revision)
     if args.path is not None or args.step_id is not None:
         return delete_step(ctx, work, select_step(ctx, work, args.path, args.step_id))
     return delete_work(ctx, work)
@@ -171,9 +164,8 @@ def delete_step(ctx: Context, task: Work, step: Step) -> Json:
     before = _remove_steps(ctx, task, gone)
     task = touch(ctx, task)
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "steps": [item.id for item in gone]}
-    event = write_event(ctx, task.id, "step_deleted", payload, step.path)
     change = Change("step_deleted", "step_delete", payload, False)
-    record(ctx, task.id, step.id, step.path, change, before, None, event)
+    event = log(ctx, task.id, change, step.id, step.path, before)
     return {"task": task.id, "revision": task.revision, "step": step_ref(step), "event": event}
 
 
@@ -198,11 +190,10 @@ def _remove_work(ctx: Context, work: Work, before: Json) -> Json:
     _remove_evidence(ctx, [work.id])
     payload = {"kind": work.kind, "title": work.title, "parent": work.parent}
     forget_work(ctx, work)
-    event = write_event(ctx, work.id, "task_deleted", payload)
     change = Change("task_deleted", f"{work.kind}_delete", payload, False)
-    record(ctx, work.id, work.id, None, change, before, None, event)
+    event = log(ctx, work.id, change, before=before)
     forget_undo(ctx, work.id)
-    ctx.tx.run("DELETE FROM work WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
+    delete(ctx.tx, ctx.workspace, work)
     forget_scope(ctx, work.id)
     if ctx.ws.focus == work.id:
         set_focus(ctx, None)
@@ -218,12 +209,12 @@ def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> Json:
     evidence = _remove_evidence(ctx, ids)
     for node in nodes:
         forget_undo(ctx, node.id)
-        ctx.tx.run("DELETE FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node.id)
+        delete(ctx.tx, ctx.workspace, node)
     for step in reversed(steps):
         forget_step(ctx, step)
         forget_undo(ctx, step.id)
-        ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND step = ?", ctx.workspace, step.id)
-        ctx.tx.run("DELETE FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step.id)
+        drop_lease(ctx, step.id)
+        delete(ctx.tx, ctx.workspace, step)
     return {
         "steps": [step.content() for step in steps],
         "nodes": [node.content() for node in nodes],
@@ -235,12 +226,11 @@ def _remove_evidence(ctx: Context, entities: list[str]) -> list[Json]:
     if not entities:
         return []
     marks = placeholders(len(entities))
-    rows = ctx.tx.all(
+    sql = (
         "SELECT id, entity, kind, text, event FROM evidence"
-        f" WHERE workspace = ? AND entity IN ({marks}) ORDER BY number",
-        ctx.workspace,
-        *entities,
+        f" WHERE workspace = ? AND entity IN ({marks}) ORDER BY number"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *entities)
     for row in rows:
         unindex_item(ctx.tx, ctx.workspace, row["id"])
     for table in ("evidence_checkpoint", "evidence"):

@@ -6,26 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.index.items import Item, index_item, mark_item
 from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import TableRow, chunks, insert, load, update
+from clew.store.rows import TableRow, chunks, find, insert, select, update
 from clew.tasks.commands import claims_failure, says_failed
 from clew.tasks.proof_receipts import (
     CLAIMED,
+    DISOWNED,
     FAILED,
     SAID,
     SEEN,
+    ProofReceipt,
     Run,
     command_of,
     is_placeholder,
     is_real,
+    latest_receipts,
     plain_line,
     write_receipt,
 )
+from clew.tasks.steps import Step
 
 MAX_ITEMS = 20
 MAX_ARTIFACT_BYTES = 256_000
@@ -46,7 +51,7 @@ class Evidence(TableRow):
     path: str | None
     kind: str
     text: str
-    body: dict[str, Any] | None
+    body: Json | None
     proves: bool
     command: str | None
     exit_code: int | None
@@ -64,7 +69,7 @@ class EvidenceDraft:
 
     kind: str
     text: str
-    body: dict[str, Any] | None = None
+    body: Json | None = None
     command: str | None = None
     exit_code: int | None = None
     output_digest: str | None = None
@@ -112,37 +117,31 @@ NOTHING = BackedCheckpoints()
 
 def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints]:
     """What each step has been given, for many steps at once."""
-    wanted = list(entities)
     found: dict[str, tuple[set[str], set[str]]] = {}
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
-        rows = ctx.tx.all(
+    for part in chunks(list(entities)):
+        sql = (
             "SELECT entity, checkpoint, max(proves) AS proves FROM evidence_checkpoint"
-            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint",
-            ctx.workspace,
-            *part,
+            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part)
         for row in rows:
             evidence, proof = found.setdefault(row["entity"], (set(), set()))
             evidence.add(row["checkpoint"])
             if row["proves"]:
                 proof.add(row["checkpoint"])
-    return {
-        entity: BackedCheckpoints(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()
-    }
+    return {entity: BackedCheckpoints(*map(frozenset, both)) for entity, both in found.items()}
 
 
 def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
     """The steps with proof from before there were receipts; of everything later a receipt says how far it goes."""
     found: set[str] = set()
     for part in chunks(list(entities)):
-        rows = ctx.tx.all(
+        sql = (
             "SELECT DISTINCT entity FROM evidence_checkpoint AS own"
             f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) AND proves = 1 AND NOT EXISTS"
-            " (SELECT 1 FROM proof_receipt WHERE workspace = own.workspace AND evidence = own.evidence)",
-            ctx.workspace,
-            *part,
+            " (SELECT 1 FROM proof_receipt WHERE workspace = own.workspace AND evidence = own.evidence)"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part)
         found.update(row["entity"] for row in rows)
     return found
 
@@ -155,37 +154,48 @@ def disown_evidence(ctx: Context, id: str) -> None:
     mark_item(ctx.tx, ctx.workspace, id, statuses.DISOWNED)
 
 
+def disown(ctx: Context, receipt: ProofReceipt, why: str) -> None:
+    """Receipts are never changed: a new one says that it does not count, and its evidence proves nothing."""
+    run = Run(receipt.source, receipt.command or "", None, again=receipt.id)
+    text = f"disowned {receipt.id}: {why}"
+    write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, DISOWNED, text, run)
+    # A task that was deleted took its evidence along; its receipts stay.
+    if receipt.evidence is not None and find(ctx.tx, ctx.workspace, Evidence, receipt.evidence):
+        disown_evidence(ctx, receipt.evidence)
+
+
+def disown_claims(ctx: Context, step: Step, why: str) -> list[str]:
+    """Let no claim of a step count any more: words must not revive one that was undone. Returns their ids."""
+    counting = latest_receipts(ctx, [step.id]).get(step.id, [])
+    claims = [receipt for receipt in counting if receipt.grade == CLAIMED and receipt.source == SAID]
+    for claim in claims:
+        disown(ctx, claim, why)
+    return [claim.id for claim in claims]
+
+
 def linked_to(ctx: Context, entity: str) -> BackedCheckpoints:
     return linked(ctx, [entity]).get(entity, NOTHING)
 
 
 def evidence_of(ctx: Context, owner: str, limit: int) -> list[Evidence]:
     """The newest evidence of a plan or task and its steps, newest first."""
-    sql = "SELECT * FROM evidence WHERE workspace = ? AND owner = ? ORDER BY number DESC LIMIT ?"
-    return [load(Evidence, row) for row in ctx.tx.all(sql, ctx.workspace, owner, limit)]
+    where = "owner = ? ORDER BY number DESC LIMIT ?"
+    return select(ctx.tx, ctx.workspace, Evidence, where, owner, limit)
 
 
 def evidence_by_id(ctx: Context, id: str) -> Evidence:
-    row = ctx.tx.one("SELECT * FROM evidence WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    if row is None:
+    found = find(ctx.tx, ctx.workspace, Evidence, id)
+    if found is None:
         raise unknown_id("evidence", id, "Copy the id from a search result or a task's evidence.")
-    return load(Evidence, row)
+    return found
 
 
-def evidence_json(item: Evidence) -> dict[str, Any]:
+def evidence_json(item: Evidence) -> Json:
     return {
         "id": item.id,
         "task": item.owner,
-        "entity": item.entity,
-        "path": item.path,
-        "kind": item.kind,
-        "text": item.text,
-        "body": item.body,
-        "proves": item.proves,
-        "command": item.command,
-        "exit_code": item.exit_code,
-        "output_digest": item.output_digest,
-        "files": item.files,
+        **picked(item, "entity", "path", "kind", "text", "body", "proves", "command", "exit_code"),
+        **picked(item, "output_digest", "files"),
         "event_id": item.event,
         "seq": item.seq,
         "ts": rfc3339(item.ts_ms),
@@ -216,63 +226,33 @@ def store(
     event: str,
 ) -> list[Evidence]:
     """Keep drafts and link them to checkpoints; each is findable at once."""
-    return [_store_one(ctx, owner, entity, path, draft, checkpoints, event) for draft in drafts]
+    place: Json = {"owner": owner, "entity": entity, "path": path}
+    return [_store_one(ctx, draft, checkpoints, {**place, "event": event}) for draft in drafts]
 
 
-def _store_one(
-    ctx: Context, owner: str, entity: str, path: str | None, draft: EvidenceDraft, checkpoints: list[str], event: str
-) -> Evidence:
+def _store_one(ctx: Context, draft: EvidenceDraft, checkpoints: list[str], place: Json) -> Evidence:
     number = ctx.ws.count("evidence")
-    item = Evidence(
-        id=f"EV-{number:03d}",
-        number=number,
-        owner=owner,
-        entity=entity,
-        path=path,
-        kind=draft.kind,
-        text=draft.text,
-        body=draft.body,
-        proves=draft.proves,
-        command=draft.command,
-        exit_code=draft.exit_code,
-        output_digest=draft.output_digest,
-        files=draft.files,
-        event=event,
-        agent=ctx.agent,
-        seq=ctx.ws.seq,
-        ts_ms=ctx.now_ms,
-    )
+    said = ("kind", "text", "body", "proves", "command", "exit_code", "output_digest", "files")
+    now: Json = {"agent": ctx.agent, "seq": ctx.ws.seq, "ts_ms": ctx.now_ms}
+    item = Evidence(id=f"EV-{number:03d}", number=number, **place, **now, **picked(draft, *said))
     insert(ctx.tx, ctx.workspace, item)
-    for checkpoint in checkpoints:
-        ctx.tx.run(
-            "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)",
-            ctx.workspace,
-            entity,
-            checkpoint,
-            item.id,
-            int(item.proves),
-        )
+    sql = "INSERT INTO evidence_checkpoint (workspace, entity, evidence, proves, checkpoint) VALUES (?, ?, ?, ?, ?)"
+    proves = (ctx.workspace, item.entity, item.id, int(item.proves))
+    ctx.tx.many(sql, [(*proves, checkpoint) for checkpoint in checkpoints])
     # Every piece of evidence has a receipt, so that the chain of digests covers all that was ever captured.
-    write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
+    write_receipt(ctx, item.owner, item.entity, item.path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))
     return item
 
 
 def _item(item: Evidence, grade: str) -> Item:
-    return Item(
-        ref=item.id,
-        source="evidence",
-        kind=item.kind,
-        seq=item.seq,
-        ts_ms=item.ts_ms,
-        title=shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120),
-        body=item.text,
-        tags=(item.owner.lower(),),
-        status=grade,
-    )
+    title = shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120)
+    about = picked(item, "kind", "seq", "ts_ms")
+    found = Item(ref=item.id, source="evidence", title=title, body=item.text, **about)
+    return replace(found, tags=(item.owner.lower(),), status=grade)
 
 
-def _artifact(item: dict[str, Any]) -> EvidenceDraft:
+def _artifact(item: Json) -> EvidenceDraft:
     return EvidenceDraft(
         "artifact",
         _summary(item),
@@ -284,7 +264,7 @@ def _artifact(item: dict[str, Any]) -> EvidenceDraft:
     )
 
 
-def _summary(item: dict[str, Any]) -> str:
+def _summary(item: Json) -> str:
     for name in ("title", "command", "content", "text", "url", "path", "diff", "stdout"):
         if isinstance(item.get(name), str) and item[name].strip():
             return shorten(item[name], 500)

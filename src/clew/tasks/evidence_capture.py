@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import RECEIPT
 from clew.ledger.notebooks.books import find_run
@@ -28,9 +28,9 @@ from clew.tasks.evidence import (
     check_drafts,
     store,
 )
-from clew.tasks.journal import Change, record, write_event
+from clew.tasks.journal import Change, log
 from clew.tasks.leases import check_lease
-from clew.tasks.plans import Work, check_revision
+from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import MOST_TAIL, Run, command_of, plain_line, receipt_by_id, receipts, salvaged, weak
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
@@ -42,7 +42,7 @@ CheckpointArg = Annotated[
     Field(description="Checkpoint, or several, that this is evidence for."),
 ]
 Items = Annotated[
-    list[dict[str, Any]],
+    list[Json],
     Field(
         max_length=MAX_ITEMS,
         description="Objects such as {command, exit_code, output_digest, files: {path: digest}} or {content}.",
@@ -66,12 +66,11 @@ class EvidenceCapture(OfStep, Revised):
     writes=True,
     example={"task": "TASK-001", "path": "s:0", "checks": ["CMD: make test"], "checkpoint": "tests"},
 )
-def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> dict[str, Any]:
+def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> Json:
     """Keep evidence for a step, a task or a plan. An optional checkpoint with evidence must be confirmed."""
     work = target_work(ctx, args)
     named = args.path is not None or args.step_id is not None
     step = select_step(ctx, work, args.path, args.step_id) if named else None
-    check_revision(work, args.expected_revision)
     artifacts = [*(args.items or []), *(args.artifacts or [])]
     # The id of a receipt is no new evidence: what it proves stands already.
     checks = without_cited(ctx, step, args.checks or [])
@@ -96,13 +95,8 @@ def proofs(
     for number, item in enumerate(items):
         # Measured in bytes of what is stored, not in characters of what was sent.
         if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
-            raise invalid(
-                f"items[{number}]",
-                f"larger than {MAX_ARTIFACT_BYTES} bytes",
-                "Keep a digest and a link instead.",
-                kind="length",
-                max_bytes=MAX_ARTIFACT_BYTES,
-            )
+            message, recovery = f"larger than {MAX_ARTIFACT_BYTES} bytes", "Keep a digest and a link instead."
+            raise invalid(f"items[{number}]", message, recovery, kind="length", max_bytes=MAX_ARTIFACT_BYTES)
     drafts = [*artifact_drafts(items), *check_drafts(checks), *attachment_drafts(attachments)]
     return [_with_notebook_run(ctx, draft) for draft in drafts]
 
@@ -160,22 +154,16 @@ def checkpoint_names(given: str | Sequence[str] | None) -> list[str]:
 
 def capture(
     ctx: Context, work: Work, step: Step | None, drafts: list[EvidenceDraft], checkpoints: list[str]
-) -> tuple[Work, dict[str, Any], list[Evidence]]:
+) -> tuple[Work, Json, list[Evidence]]:
     """Store evidence with its event and its note; a step that is done stays in order or stays as it was."""
     if step is not None:
         check_lease(ctx, step)
     work = touch(ctx, work)
     entity, path = (step.id, step.path) if step else (work.id, None)
-    payload = {
-        "task": work.id,
-        "entity_kind": "step" if step else work.kind,
-        "entity_id": entity,
-        "path": path,
-        **_counts(drafts),
-        "checkpoints": checkpoints,
-    }
-    event = write_event(ctx, work.id, "evidence_captured", payload, path)
-    record(ctx, work.id, entity, path, Change("", "evidence_capture", payload, False), None, None, event)
+    about = {"task": work.id, "entity_kind": "step" if step else work.kind, "entity_id": entity, "path": path}
+    payload = {**about, **_counts(drafts), "checkpoints": checkpoints}
+    change = Change("evidence_captured", "evidence_capture", payload, False)
+    event = log(ctx, work.id, change, entity, path)
     # After the event, whose id each piece of evidence carries.
     kept = store(ctx, work.id, entity, path, drafts, checkpoints, event["event_id"])
     if step is not None and step.completed:
@@ -188,11 +176,8 @@ def capture(
 def warn_weak(ctx: Context, checks: Sequence[str], attachments: Sequence[str]) -> None:
     missing = weak(checks, attachments)
     if missing:
-        ctx.warn(
-            "PROOF_WEAK",
-            f"the proof has no {' and no '.join(missing)} receipt",
-            "Add " + " and ".join(f"{tag}: ..." for tag in missing) + ".",
-        )
+        recovery = "Add " + " and ".join(f"{tag}: ..." for tag in missing) + "."
+        ctx.warn("PROOF_WEAK", f"the proof has no {' and no '.join(missing)} receipt", recovery)
 
 
 def nothing_captured(work: Work) -> Exception:
@@ -211,32 +196,19 @@ def _counts(drafts: list[EvidenceDraft]) -> dict[str, int]:
 
 
 def _note(
-    ctx: Context,
-    work: Work,
-    step: Step | None,
-    drafts: list[EvidenceDraft],
-    checkpoints: list[str],
-    event: dict[str, Any],
+    ctx: Context, work: Work, step: Step | None, drafts: list[EvidenceDraft], checkpoints: list[str], event: Json
 ) -> None:
     counts = ", ".join(f"{name}={number}" for name, number in _counts(drafts).items())
     where = f" at {step.path}" if step else ""
     about = f" for {', '.join(checkpoints)}" if checkpoints else ""
-    meta: dict[str, Any] = {"source": "tasks_evidence_capture", "task_id": work.id, "event_id": event["event_id"]}
+    meta: Json = {"source": "tasks_evidence_capture", "task_id": work.id, "event_id": event["event_id"]}
     if step is not None:
         meta["step"] = step_meta(step)
     scope = scope_of(ctx, work.id)
-    append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=f"{counts}{about}{where}",
-        title="Evidence captured",
-        meta=meta,
-        subject=work.id,
-        path=step.path if step else None,
-        # A count of what was captured: nobody looks for it, and the evidence itself is found.
-        item_source=None,
-    )
+    said: Json = {"content": f"{counts}{about}{where}", "title": "Evidence captured", "meta": meta}
+    place: Json = {"subject": work.id, "path": step.path if step else None}
+    # A count of what was captured: nobody looks for it, and the evidence itself is found.
+    append(ctx, scope.branch.id, scope.notes, item_source=None, **said, **place)
 
 
 DEFAULT_CHECKPOINT = "tests"
@@ -264,7 +236,7 @@ ProofArg = Annotated[
 @dataclass(frozen=True, slots=True)
 class CapturedProof:
     checks: list[str]
-    items: list[dict[str, Any]]
+    items: list[Json]
     attachments: list[str]
     checkpoints: list[str]
 
@@ -280,7 +252,7 @@ def read_proof(given: str | list[str] | ProofObject | None, note: str | None) ->
     return CapturedProof(receipts(given), [], [], [DEFAULT_CHECKPOINT])
 
 
-def capture_proof(ctx: Context, task: Work, step: Step, proof: CapturedProof) -> tuple[Work, dict[str, Any] | None]:
+def capture_proof(ctx: Context, task: Work, step: Step, proof: CapturedProof) -> tuple[Work, Json | None]:
     """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so.
 
     That a proof is weak is said by the caller, in the words of its own tool.

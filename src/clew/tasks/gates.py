@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
@@ -27,6 +28,10 @@ class Override(StrictModel):
 
     reason: Annotated[str, Field(min_length=1, max_length=4000, pattern=r"\S", description="Why it is right to close.")]
     risk: Annotated[str, Field(min_length=1, max_length=4000, pattern=r"\S", description="What may go wrong.")]
+
+    @property
+    def line(self) -> str:
+        return f"{self.reason} (risk: {self.risk})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,8 @@ def confirmations(found: Gate) -> Any:
 def warn_of_proof(ctx: Context, step: Step, found: Gate) -> None:
     """Mode `warn`: the step closes, and the answer says what would have been welcome."""
     if found.wanted_proof:
-        ctx.warn(
-            "PROOF_MISSING",
-            f"{step.path} was closed without proof for {', '.join(found.wanted_proof)}",
-            "Capture it with tasks_evidence_capture.",
-        )
+        message = f"{step.path} was closed without proof for {', '.join(found.wanted_proof)}"
+        ctx.warn("PROOF_MISSING", message, "Capture it with tasks_evidence_capture.")
 
 
 def checkpoints_missing(ctx: Context, step: Step, found: Gate) -> ClewError:
@@ -109,7 +111,7 @@ def checkpoints_missing(ctx: Context, step: Step, found: Gate) -> ClewError:
     )
 
 
-def _confirmation(ctx: Context, step: Step, found: Gate) -> dict[str, Any]:
+def _confirmation(ctx: Context, step: Step, found: Gate) -> Json:
     """The call that confirms; where few tools are listed, the macro that also closes, if nothing else is in its way."""
     place = {"task": step.task, "step_id": step.id, "checkpoints": dict.fromkeys(found.missing, True)}
     task = find_work(ctx, step.task)
@@ -133,39 +135,37 @@ def proof_missing(step: Step, found: Gate) -> ClewError:
     )
 
 
-def check_proof(ctx: Context, task: Work, step: Step, override: Override | None) -> dict[str, Any]:
+def check_proof(ctx: Context, task: Work, step: Step, override: Override | None) -> Json:
     """Refuse to close on a failed run, and on a proof that is not good enough where proof is required.
 
     Returns what the closing event says about the proof. Required proof must be fresh; a strict task wants to have seen
     the runs that its steps name, unless somebody says why a claim is enough.
     """
-    proof = proof_state(ctx, step)
-    required = any(step.proof_mode(name) == "require" for name in PROVABLE)
+    proof, required = proof_state(ctx, step), step.requires_proof
     # In a strict task a step that names its test commands asks for their runs, whether or not a proof mode says so.
     wanted = task.reasoning_mode == "strict" and (required or bool(named_commands(step.tests)))
     # No override helps here: a failed run says that the work is wrong, not that somebody forgot to look.
     if proof.state == FAILED or (required and proof.state == STALE):
         raise proof_refused(step, proof)
-    if override is None:
-        if wanted and not proof.settled:
-            raise proof_refused(step, proof)
+    if override is None and wanted and not proof.settled:
+        raise proof_refused(step, proof)
+    state = proof.state
     # The reason becomes a row of its own, so that a reader later sees a waiver and not a proof.
-    elif not proof.settled:
-        waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
-        return {"proof": {"state": OVERRIDDEN, "receipt": proof.receipt.id if proof.receipt else None}}
-    return {"proof": {"state": proof.state, "receipt": proof.receipt.id if proof.receipt else None}}
+    if override is not None and not proof.settled:
+        waive(ctx, step, OVERRIDDEN, override.line)
+        state = OVERRIDDEN
+    return {"proof": {"state": state, "receipt": proof.receipt.id if proof.receipt else None}}
 
 
 def check_finished_proofs(ctx: Context, steps: Sequence[Step], override: Override | None) -> None:
     """A task is not done on required proofs that failed or went stale since, unless somebody says why."""
-    required = [step for step in steps if any(step.proof_mode(name) == "require" for name in PROVABLE)]
+    required = [step for step in steps if step.requires_proof]
     states = proof_states(ctx, required)
     broken = [(step, states[step.id]) for step in required if states[step.id].state in (FAILED, STALE)]
-    if broken and override is None:
-        raise proof_refused(*broken[0])
-    for step, _ in broken if override is not None else ():
-        assert override is not None
-        waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
+    for step, proof in broken:
+        if override is None:
+            raise proof_refused(step, proof)
+        waive(ctx, step, OVERRIDDEN, override.line)
 
 
 def proof_refused(step: Step, proof: Proof) -> ClewError:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Annotated
 
-import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
-from clew.store.database import Row
+from clew.store.rows import first, select, update
 from clew.tasks.changes import put_step, put_work
-from clew.tasks.claims import disown_claims
-from clew.tasks.journal import Change
+from clew.tasks.evidence import disown_claims
+from clew.tasks.journal import Change, UndoEntry
 from clew.tasks.plans import Work, find_work
 from clew.tasks.steps import Step, find_step
 from clew.tasks.targets import AgentId, OfWork, explicit_target, target_work
@@ -36,23 +35,6 @@ HISTORY_BUDGET = Budget(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UndoEntry:
-    """One line of the undo log."""
-
-    seq: int
-    task: str
-    entity: str
-    path: str | None
-    intent: str
-    payload: Json
-    before: Json | None
-    after: Json | None
-    undoable: bool
-    undone: bool
-    ts_ms: int
-
-
 class History(OfWork, Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most operations to show.")] = 50
 
@@ -61,44 +43,40 @@ class History(OfWork, Bounded):
 def tasks_history(ctx: Context, args: History) -> Json:
     """List what was done to a plan or task, newest first; without a target and a focus, in the whole workspace."""
     owner = explicit_target(args) or ctx.ws.focus
-    where, params = (" AND task = ?", (owner,)) if owner else ("", ())
-    rows = ctx.tx.all(
-        f"SELECT * FROM task_operation WHERE workspace = ?{where} ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        *params,
-        # One more than is shown tells whether there is more, without counting.
-        args.limit + 1,
-    )
+    where, params = ("task = ?", (owner,)) if owner else ("TRUE", ())
+    # One more than is shown tells whether there is more, without counting.
+    where += " ORDER BY seq DESC LIMIT ?"
+    found = select(ctx.tx, ctx.workspace, UndoEntry, where, *params, args.limit + 1)
     return {
         "workspace": ctx.workspace,
-        "operations": [operation_json(entry_of(row)) for row in rows[: args.limit]],
-        "has_more": len(rows) > args.limit,
+        "operations": [operation_json(entry) for entry in found[: args.limit]],
+        "has_more": len(found) > args.limit,
     }
+
+
+_TURNED = "task = ? AND undoable = 1 AND undone"
 
 
 class Undo(OfWork):
     agent_id: AgentId = None
 
 
-class Redo(Undo):
-    pass
-
-
 @operation("tasks_undo", writes=True, example={"task": "TASK-001"})
 def tasks_undo(ctx: Context, args: Undo) -> Json:
     """Take back the last change of a plan or task that can be taken back."""
     work = target_work(ctx, args)
-    found = _last_done(ctx, work)
+    found = first(ctx.tx, ctx.workspace, UndoEntry, f"{_TURNED} = 0 ORDER BY seq DESC", work.id)
     if found is None:
         raise _nothing(work, "undo")
     return turn(ctx, work, found, undo=True)
 
 
 @operation("tasks_redo", writes=True, example={"task": "TASK-001"})
-def tasks_redo(ctx: Context, args: Redo) -> Json:
+def tasks_redo(ctx: Context, args: Undo) -> Json:
     """Apply the change again that was taken back last; a newer change ends that possibility."""
     work = target_work(ctx, args)
-    found = _next_undone(ctx, work)
+    # The oldest undone one; a newer change has made all before it final.
+    found = first(ctx.tx, ctx.workspace, UndoEntry, f"{_TURNED} = 1 ORDER BY seq", work.id)
     if found is None:
         raise _nothing(work, "redo")
     return turn(ctx, work, found, undo=False)
@@ -108,15 +86,8 @@ def operation_json(done: UndoEntry) -> Json:
     return {
         "seq": done.seq,
         "ts": rfc3339(done.ts_ms),
-        "ts_ms": done.ts_ms,
-        "task": done.task,
-        "path": done.path,
-        "intent": done.intent,
-        "payload": done.payload,
-        "before": done.before,
-        "after": done.after,
-        "undoable": done.undoable,
-        "undone": done.undone,
+        **picked(done, "ts_ms", "task", "path", "intent", "payload", "before", "after", "undoable"),
+        **picked(done, "undone"),
     }
 
 
@@ -126,9 +97,7 @@ def turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
     payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
     change = Change("undo_applied" if undo else "redo_applied", "", payload)
     work, event = _restore(ctx, work, done, expected, wanted, change)
-    ctx.tx.run(
-        "UPDATE task_operation SET undone = ? WHERE workspace = ? AND seq = ?", int(undo), ctx.workspace, done.seq
-    )
+    update(ctx.tx, ctx.workspace, replace(done, undone=undo))
     shown = {**operation_json(done), "undone": undo}
     return {"workspace": ctx.workspace, "revision": work.revision, "operation": shown, "event": event}
 
@@ -159,57 +128,14 @@ def _subject(ctx: Context, entity: str) -> Work | Step | TaskNode | None:
     return find_node(ctx, entity) if entity.startswith("NODE-") else find_work(ctx, entity)
 
 
-def _last_done(ctx: Context, work: Work) -> UndoEntry | None:
-    row = ctx.tx.one(
-        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 0"
-        " ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        work.id,
-    )
-    return entry_of(row) if row else None
-
-
-def _next_undone(ctx: Context, work: Work) -> UndoEntry | None:
-    """The oldest undone change; a newer change has made all before it final."""
-    row = ctx.tx.one(
-        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1"
-        " ORDER BY seq LIMIT 1",
-        ctx.workspace,
-        work.id,
-    )
-    return entry_of(row) if row else None
-
-
-def entry_of(row: Row) -> UndoEntry:
-    return UndoEntry(
-        seq=row["seq"],
-        task=row["task"],
-        entity=row["entity"],
-        path=row["path"],
-        intent=row["intent"],
-        payload=orjson.loads(row["payload"]),
-        before=orjson.loads(row["before_content"]) if row["before_content"] else None,
-        after=orjson.loads(row["after_content"]) if row["after_content"] else None,
-        undoable=bool(row["undoable"]),
-        undone=bool(row["undone"]),
-        ts_ms=row["ts_ms"],
-    )
-
-
 def _nothing(work: Work, what: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"{work.id} has nothing to {what}",
-        "The history shows what can be taken back.",
-        [{"kind": "state", "field": "task"}],
-        [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
-    )
+    message = f"{work.id} has nothing to {what}"
+    recovery = "The history shows what can be taken back."
+    ways = [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})]
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "state", "field": "task"}], ways)
 
 
 def _moved_on(work: Work, done: UndoEntry) -> ClewError:
-    return ClewError(
-        "REVISION_MISMATCH",
-        f"{done.entity} is no longer as operation {done.seq} left it",
-        "Change it directly instead.",
-        suggestions=[suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
-    )
+    message = f"{done.entity} is no longer as operation {done.seq} left it"
+    ways = [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})]
+    return ClewError("REVISION_MISMATCH", message, "Change it directly instead.", suggestions=ways)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import shorten
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.registry.record import InboxItem, inbox_items
 from clew.store.events import last_doers
-from clew.store.rows import load
-from clew.tasks.jobs.attention import INBOX_ORDER, attention_of
-from clew.tasks.jobs.job import QUEUED, RUNNING, Job
+from clew.store.rows import select
+from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, attention_of
+from clew.tasks.jobs.job import Job
 from clew.tasks.jobs.runners import OFFLINE, active_leases, state_of
 from clew.tasks.jobs.thread import newest_events
 from clew.tasks.proofs import proof_states, unproven_since
@@ -32,8 +32,8 @@ MARKS = (
 
 @inbox_items("job")
 def asking_jobs(ctx: Context, limit: int) -> list[InboxItem]:
-    sql = f"SELECT * FROM job WHERE workspace = ? AND status IN (?, ?) ORDER BY {INBOX_ORDER} LIMIT ?"
-    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, RUNNING, QUEUED, ctx.now_ms, limit)]
+    where = f"{OPEN} ORDER BY {INBOX_ORDER} LIMIT ?"
+    jobs = select(ctx.tx, ctx.workspace, Job, where, ctx.now_ms, limit)
     alive = {lease.runner: lease for lease in active_leases(ctx)} if jobs else {}
     found = [_job(ctx, job, state_of(alive, job.runner) == OFFLINE) for job in jobs]
     return [item for item in found if item is not None]
@@ -62,26 +62,20 @@ def _job(ctx: Context, job: Job, is_offline: bool) -> InboxItem | None:
 
 def _last_words(ctx: Context, job: Job, kind: str) -> str:
     """What the runner said that raised the mark; never what a person answered."""
-    events = [row for row in newest_events(ctx, job, 20) if row["kind"] not in ("manager", "message")]
-    told = next((row for row in events if row["kind"] == kind), None) or next(
-        (row for row in events if row["message"] and row["kind"] not in ("created", "claimed")), None
-    )
-    return shorten(told["message"], 400) if told and told["message"] else ""
+    events = [event for event in newest_events(ctx, job, 20) if event.kind not in ("manager", "message")]
+    raised = [event for event in events if event.kind == kind]
+    spoken = [event for event in events if event.message and event.kind not in ("created", "claimed")]
+    return next((shorten(event.message, 400) for event in [*raised, *spoken]), "")
 
 
 @inbox_items("step")
 def blocked_steps(ctx: Context, limit: int) -> list[InboxItem]:
     """Steps that are blocked, of work that is not over. What was canceled waits for nobody."""
-    rows = ctx.tx.all(
-        "SELECT step.* FROM step JOIN work ON work.workspace = step.workspace AND work.id = step.task"
-        " WHERE step.workspace = ? AND step.blocked = 1 AND step.completed = 0"
-        f" AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
-        " AND work.status NOT IN ('DONE', 'CANCELED') ORDER BY step.updated_at_ms LIMIT ?",
-        ctx.workspace,
-        limit,
-    )
+    over = "SELECT 1 FROM work WHERE workspace = step.workspace AND id = step.task AND status IN ('DONE', 'CANCELED')"
+    is_blocked = f"blocked = 1 AND completed = 0 AND COALESCE(block_reason, '') NOT LIKE '{CANCELED}%'"
+    where = f"{is_blocked} AND NOT EXISTS ({over}) ORDER BY updated_at_ms LIMIT ?"
+    steps = select(ctx.tx, ctx.workspace, Step, where, limit)
     idle = "The step stays blocked, and its task cannot be finished."
-    steps = [load(Step, row) for row in rows]
     by = last_doers(ctx.tx, ctx.workspace, "step_blocked", sorted({step.task for step in steps}))
     return [
         InboxItem(
@@ -98,12 +92,11 @@ def blocked_steps(ctx: Context, limit: int) -> list[InboxItem]:
 @inbox_items("proof")
 def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
     """Closed steps that nobody has seen proven: claimed, unproven, failed, or stale while the task goes on."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT id FROM work WHERE workspace = ? AND kind = 'task' AND status NOT IN ('DONE', 'CANCELED')"
-        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
-        ctx.workspace,
-        LOOKED_AT,
+        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, LOOKED_AT)
     steps = done_steps(ctx, [row["id"] for row in rows])[:LOOKED_AT]
     since = unproven_since(ctx)
     judged = [*proof_states(ctx, steps).values(), *(proof for _, proof in since)]
@@ -121,9 +114,7 @@ def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
             facts={
                 "task": step.task,
                 "path": step.path,
-                "state": proof.state,
-                "repeat": list(proof.repeat),
-                "commands": list(proof.commands),
+                **picked(proof, "state", "repeat", "commands"),
             },
         )
         for proof in doubtful
@@ -132,12 +123,8 @@ def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
     return sorted(found, key=lambda item: (item.ts_ms, item.id))[:limit]
 
 
-class Marks(Input):
-    pass
-
-
 @operation("tasks_marks", example={})
-def tasks_marks(ctx: Context, args: Marks) -> Json:
+def tasks_marks(ctx: Context, args: Input) -> Json:
     """Count by task what a board marks: steps that are blocked, and closed ones that nobody has seen proven."""
     blocked, doubtful = blocked_steps(ctx, MARKED), doubtful_work(ctx, MARKED)
     return {"workspace": ctx.workspace, "blocked": _by_task(blocked), "doubtful": _by_task(doubtful)}

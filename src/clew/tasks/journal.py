@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import TRACE, append
@@ -18,6 +18,7 @@ from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
 from clew.store.events import EventRow, task_events
+from clew.store.rows import TableRow, insert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -69,19 +70,8 @@ def write_event(ctx: Context, owner: str, type: str, payload: Json, path: str | 
     event = EventRow(**ctx.emit("tasks", type, owner, payload, path))
     scope = scope_of(ctx, owner)
     # The trace holds only a pointer to the event; what happened stands in one place.
-    append(
-        ctx,
-        scope.branch.id,
-        scope.trace,
-        content=None,
-        kind="event",
-        doc_kind=TRACE,
-        source=event.id,
-        event_type=type,
-        subject=owner,
-        path=path,
-        item_source=None,
-    )
+    pointer: Json = {"source": event.id, "event_type": type, "subject": owner, "path": path}
+    append(ctx, scope.branch.id, scope.trace, content=None, kind="event", doc_kind=TRACE, item_source=None, **pointer)
     return event_json(event)
 
 
@@ -91,10 +81,48 @@ def event_json(event: EventRow, id_field: str = "task_id") -> Json:
         "ts": rfc3339(event.ts_ms),
         "ts_ms": event.ts_ms,
         id_field: event.subject,
-        "path": event.path,
-        "type": event.type,
-        "payload": event.payload,
+        **picked(event, "path", "type", "payload"),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class UndoEntry(TableRow):
+    """One line of the undo log. Numbers come from the workspace, so the log is in commit order."""
+
+    TABLE: ClassVar[str] = "task_operation"
+    KEY: ClassVar[tuple[str, ...]] = ("seq",)
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"payload", "before", "after"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"undoable", "undone"})
+    COLUMNS: ClassVar[dict[str, str]] = {"before": "before_content", "after": "after_content"}
+
+    seq: int
+    task: str
+    entity: str
+    path: str | None
+    intent: str
+    payload: Json
+    before: Json | None
+    after: Json | None
+    undoable: bool
+    event: str
+    agent: str | None
+    ts_ms: int
+    undone: bool = False
+
+
+def log(
+    ctx: Context,
+    owner: str,
+    change: Change,
+    entity: str = "",
+    path: str | None = None,
+    before: Json | None = None,
+    after: Json | None = None,
+) -> Json:
+    """The event of a change, and its line in the undo log."""
+    event = write_event(ctx, owner, change.event, change.payload, path)
+    record(ctx, owner, entity or owner, path, change, before, after, event)
+    return event
 
 
 def record(
@@ -107,53 +135,45 @@ def record(
     after: Json | None,
     event: Json,
 ) -> None:
-    """The line in the undo log. Numbers come from the workspace, so the log is in commit order."""
     # As in an editor: after going back and changing something else, the old way forward is gone.
     if change.undoable:
         _end_redo(ctx, owner)
-    ctx.tx.run(
-        "INSERT INTO task_operation (workspace, seq, task, entity, path, intent, payload, before_content,"
-        " after_content, undoable, undone, event, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
-        ctx.workspace,
-        ctx.ws.count("task_operation"),
-        owner,
-        entity,
-        path,
-        change.intent,
-        canonical(change.payload),
-        canonical(before) if before is not None else None,
-        canonical(after) if after is not None else None,
-        int(change.undoable),
-        event["event_id"],
-        ctx.agent,
-        ctx.now_ms,
+    entry = UndoEntry(
+        seq=ctx.ws.count("task_operation"),
+        task=owner,
+        entity=entity,
+        path=path,
+        intent=change.intent,
+        payload=change.payload,
+        before=before,
+        after=after,
+        undoable=change.undoable,
+        event=event["event_id"],
+        agent=ctx.agent,
+        ts_ms=ctx.now_ms,
     )
+    insert(ctx.tx, ctx.workspace, entry)
 
 
 def _end_redo(ctx: Context, owner: str) -> None:
     """What was undone before a new change stays undone."""
-    ctx.tx.run(
-        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1",
-        ctx.workspace,
-        owner,
-    )
+    sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1"
+    ctx.tx.run(sql, ctx.workspace, owner)
 
 
 def forget_undo(ctx: Context, entity: str) -> None:
     """What no longer exists cannot be put back field by field; its lines stay as history."""
-    ctx.tx.run(
-        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1",
-        ctx.workspace,
-        entity,
-    )
+    sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1"
+    ctx.tx.run(sql, ctx.workspace, entity)
 
 
 _EVENT = re.compile(r"(?:evt_)?(\d{1,18})")
+_EVENTS = Trim("events", drop="last", page="pagination", key="event_id")
 DELTA_BUDGET = Budget(
     (
         Drop("events[].payload"),
-        Trim("events", drop="last", floor=1, page="pagination", key="event_id"),
-        Trim("events", drop="last", page="pagination", key="event_id"),
+        replace(_EVENTS, floor=1),
+        _EVENTS,
     ),
     12_000,
     keep=("workspace", "pagination"),
@@ -185,12 +205,8 @@ def position(since: str | None, field: str = "since") -> int:
         return 0
     match = _EVENT.fullmatch(since.strip())
     if match is None:
-        raise invalid(
-            field,
-            f"{since[:40]!r} is not an event id",
-            "Use an id such as evt_0000000000000012.",
-            [suggest("tasks_delta", "Reads from the beginning.")],
-            kind="prefix",
-            allowed=["evt_"],
-        )
+        message = f"{since[:40]!r} is not an event id"
+        recovery = "Use an id such as evt_0000000000000012."
+        ways = [suggest("tasks_delta", "Reads from the beginning.")]
+        raise invalid(field, message, recovery, ways, kind="prefix", allowed=["evt_"])
     return int(match.group(1))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
-from clew.store.database import placeholders
-from clew.store.rows import chunks
+from clew.store.rows import TableRow, find, find_many, first, upsert
 from clew.tasks.journal import write_event
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_ref
@@ -24,35 +23,29 @@ MAX_TTL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class StepLease:
+class StepLease(TableRow):
+    TABLE: ClassVar[str] = "step_lease"
+    KEY: ClassVar[tuple[str, ...]] = ("step",)
+
+    step: str
     holder: str
     acquired_seq: int
     expires_seq: int
 
+    def to_json(self) -> Json:
+        return {"holder_agent_id": self.holder, **picked(self, "acquired_seq", "expires_seq")}
+
 
 def lease_of(ctx: Context, step_id: str) -> StepLease | None:
     """The active lease of a step; an expired one is no lease."""
-    row = ctx.tx.one(
-        "SELECT holder, acquired_seq, expires_seq FROM step_lease WHERE workspace = ? AND step = ? AND expires_seq > ?",
-        ctx.workspace,
-        step_id,
-        # Counted in events of the workspace, so that a test or a replay ends a lease at the same point as the original.
-        ctx.ws.event_seq,
-    )
-    return StepLease(**row) if row else None
+    # Counted in events of the workspace, so that a test or a replay ends a lease at the same point as the original.
+    return first(ctx.tx, ctx.workspace, StepLease, "step = ? AND expires_seq > ?", step_id, ctx.ws.event_seq)
 
 
 def lease_holders(ctx: Context, step_ids: Sequence[str]) -> dict[str, str]:
     """Who holds which of these steps now."""
-    found: dict[str, str] = {}
-    for part in chunks(step_ids):
-        sql = (
-            "SELECT step, holder FROM step_lease WHERE workspace = ? AND expires_seq > ?"
-            f" AND step IN ({placeholders(len(part))})"
-        )
-        rows = ctx.tx.all(sql, ctx.workspace, ctx.ws.event_seq, *part)
-        found |= {row["step"]: row["holder"] for row in rows}
-    return found
+    leases = find_many(ctx.tx, ctx.workspace, StepLease, step_ids)
+    return {lease.step: lease.holder for lease in leases if lease.expires_seq > ctx.ws.event_seq}
 
 
 def check_lease(ctx: Context, step: Step) -> None:
@@ -73,17 +66,11 @@ def lease_held(step: Step, lease: StepLease) -> ClewError:
 
 
 def lease_json(lease: StepLease | None) -> Json | None:
-    if lease is None:
-        return None
-    return {"holder_agent_id": lease.holder, "acquired_seq": lease.acquired_seq, "expires_seq": lease.expires_seq}
+    return lease.to_json() if lease is not None else None
 
 
 def drop_lease(ctx: Context, step_id: str) -> None:
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND step = ?", ctx.workspace, step_id)
-
-
-class LeaseGet(OfStep):
-    pass
 
 
 class LeaseRelease(OfStep):
@@ -101,7 +88,7 @@ class LeaseClaim(LeaseRenew):
 
 
 @operation("tasks_step_lease_get", example={"task": "TASK-001", "path": "s:0"})
-def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> Json:
+def tasks_step_lease_get(ctx: Context, args: OfStep) -> Json:
     """Show who holds the lease of a step."""
     task, step = target_step(ctx, args)
     return _answer(ctx, task, step, lease_of(ctx, step.id))
@@ -149,17 +136,9 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     # Expired ones are invisible anyway; here they are swept, because a claim writes in any case.
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
     # A holder that claims again keeps the event since which it has held the step.
-    ctx.tx.run(
-        "INSERT INTO step_lease (workspace, step, holder, acquired_seq, expires_seq) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, step) DO UPDATE SET holder = excluded.holder,"
-        " acquired_seq = CASE WHEN step_lease.holder = excluded.holder THEN step_lease.acquired_seq"
-        " ELSE excluded.acquired_seq END, expires_seq = excluded.expires_seq",
-        ctx.workspace,
-        step.id,
-        agent,
-        now,
-        now + ttl,
-    )
+    known = find(ctx.tx, ctx.workspace, StepLease, step.id)
+    since = known.acquired_seq if known is not None and known.holder == agent else now
+    upsert(ctx.tx, ctx.workspace, StepLease(step.id, agent, acquired_seq=since, expires_seq=now + ttl))
     return {**_answer(ctx, task, step, lease_of(ctx, step.id)), "event": event}
 
 
@@ -177,12 +156,8 @@ def _ttl(given: int) -> int:
 
 def _agent(ctx: Context) -> str:
     if ctx.agent is None:
-        raise invalid(
-            "agent_id",
-            "a lease needs a holder",
-            "Give agent_id, or start the server with --agent-id.",
-            kind="missing_required",
-        )
+        recovery = "Give agent_id, or start the server with --agent-id."
+        raise invalid("agent_id", "a lease needs a holder", recovery, kind="missing_required")
     return ctx.agent
 
 
@@ -193,12 +168,10 @@ def _check_held(ctx: Context, step: Step) -> None:
     free = suggest(
         "tasks_step_lease_claim", "Takes the lease.", "high", task=step.task, step_id=step.id, agent_id=agent
     )
-    raise ClewError(
-        "STEP_LEASE_NOT_HELD",
-        f"{agent} does not hold the lease of {step.path} ({step.id})",
-        "Claim it first." if lease is None else f"{lease.holder} holds it.",
-        suggestions=[free if lease is None else _look(step)],
-    )
+    message = f"{agent} does not hold the lease of {step.path} ({step.id})"
+    recovery = "Claim it first." if lease is None else f"{lease.holder} holds it."
+    ways = [free if lease is None else _look(step)]
+    raise ClewError("STEP_LEASE_NOT_HELD", message, recovery, suggestions=ways)
 
 
 def _look(step: Step) -> Json:

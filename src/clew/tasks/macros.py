@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.kinds import statuses
@@ -39,11 +40,11 @@ from clew.tasks.creation import (
 from clew.tasks.endings import Status, set_status
 from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof, warn_weak
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import INBOX, Work, check_revision, plan_titled, qualified_id, work_by_id
+from clew.tasks.plans import INBOX, Work, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
-from clew.tasks.templates import TEMPLATES, Template, template_by_id
+from clew.tasks.templates import Template, template_by_id, templates
 from clew.tasks.texts import Heading, Prose, StepInput, heading, prose
 from clew.tasks.views.cuts import HANDOFF_BUDGET
 from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
@@ -59,7 +60,7 @@ class MacroStart(NewTask, Resumes):
 @operation(
     "tasks_macro_start", writes=True, example={"task_title": "Read files"}, view=View(in_lines=True, lines=macro_lines)
 )
-def tasks_macro_start(ctx: Context, args: MacroStart) -> dict[str, Any]:
+def tasks_macro_start(ctx: Context, args: MacroStart) -> Json:
     """Start a task: create it with its steps, focus it, and show the next command.
 
     Without a plan it joins the one in focus, else the plan Inbox. Without steps or template it gets three basic steps.
@@ -78,12 +79,13 @@ def start_task(ctx: Context, args: NewTask) -> Bootstrapped:
 
 def with_defaults(args: NewTask) -> NewTask:
     """Basic steps unless others are given; principal work begins strict and with its frame."""
-    given: dict[str, Any] = {}
+    given: Json = {}
     if args.steps is None and args.template is None:
         given["template"] = BASIC
     if args.template is not None and args.template.strip().lower() == PRINCIPAL:
         given["reasoning_mode"] = args.reasoning_mode or "strict"
-        given["think"] = args.think or Think(frame=_frame(args))
+        frame = {"title": args.task_title, "text": args.description or args.task_title}
+        given["think"] = args.think or Think(frame=frame)
     return args.model_copy(update=given)
 
 
@@ -92,19 +94,15 @@ def inbox(ctx: Context) -> Home:
     return Home(plan=plan) if plan is not None else Home(title=INBOX)
 
 
-def started_json(ctx: Context, done: Bootstrapped) -> dict[str, Any]:
-    answer = {
+def started_json(ctx: Context, done: Bootstrapped) -> Json:
+    return {
         "task_id": done.task.id,
         "task_qualified_id": qualified_id(ctx, done.task.id),
         "plan_id": done.plan.id,
         "plan_qualified_id": qualified_id(ctx, done.plan.id),
         "steps": [step_ref(step) for step in done.steps],
+        **({"think_pipeline": done.think} if done.think is not None else {}),
     }
-    return {**answer, "think_pipeline": done.think} if done.think is not None else answer
-
-
-def _frame(args: NewTask) -> dict[str, Any]:
-    return {"title": args.task_title, "text": args.description or args.task_title}
 
 
 PROOF_FORM = ["CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>"]
@@ -118,13 +116,12 @@ class MacroCloseStep(OfStep, Revised, Resumes):
 
 
 @operation("tasks_macro_close_step", writes=True, view=View(in_lines=True, lines=macro_lines))
-def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]:
+def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> Json:
     """Close a step with its note and proof; the first open one when none is named. Finishes a task without open steps.
 
     When the step cannot be closed, nothing of the call is kept: no note, no proof, no confirmation.
     """
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     named = args.path is not None or args.step_id is not None
     # Without a name it is the step that the snapshot shows as next, so the two agree.
     step = select_step(ctx, task, args.path, args.step_id) if named else first_open(ctx, task.id)
@@ -132,7 +129,7 @@ def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]
     return {**answer, "resume": closing_resume(ctx, work_by_id(ctx, task.id), args)}
 
 
-def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[str, Any]:
+def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> Json:
     noted = proven = None
     with _ways_out(step, args):
         note = prose(args.note)
@@ -141,19 +138,14 @@ def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[s
         proof = read_proof(args.proof, note)
         if proof is not None:
             task, proven = capture_proof(ctx, task, step, proof)
-            if proven is not None:
-                warn_weak(ctx, proof.checks, proof.attachments)
+        if proof is not None and proven is not None:
+            warn_weak(ctx, proof.checks, proof.attachments)
         task, step, _ = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
-    return {
-        "task": task.id,
-        "revision": task.revision,
-        "step": step_ref(step),
-        "note_event": noted,
-        "evidence_event": proven,
-    }
+    events = {"note_event": noted, "evidence_event": proven}
+    return {"task": task.id, "revision": task.revision, "step": step_ref(step), **events}
 
 
-def _finish(ctx: Context, task: Work) -> dict[str, Any]:
+def _finish(ctx: Context, task: Work) -> Json:
     """No open step is left: the next progress is to finish the task."""
     if task.status != statuses.WORK_DONE:
         task, _ = set_status(ctx, task, statuses.WORK_DONE)
@@ -173,7 +165,7 @@ def _ways_out(step: Step, args: MacroCloseStep) -> Iterator[None]:
         raise
 
 
-def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> dict[str, Any]:
+def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> Json:
     values = {**checkpoint_values(args.checkpoints), **dict.fromkeys(missing, True)}
     # Without the revision: by the time the suggestion is sent it may be another, and the step is named by its id.
     given = args.model_dump(exclude_none=True, exclude={"workspace", "checkpoints", "expected_revision", "target"})
@@ -207,7 +199,7 @@ class MacroCreateDone(Input):
     writes=True,
     example={"task_title": "Fix the typo", "steps": [{"title": "Fix it", "success_criteria": ["It reads well"]}]},
 )
-def tasks_macro_create_done(ctx: Context, args: MacroCreateDone) -> dict[str, Any]:
+def tasks_macro_create_done(ctx: Context, args: MacroCreateDone) -> Json:
     """Record work that is done already: create a task with one step, close the step and complete the task."""
     done = start_task(ctx, NewTask(**args.model_dump(exclude={"steps"}, exclude_none=True), steps=args.steps))
     task, step, events = close_step(ctx, done.task, done.steps[0], checkpoint_values("gate"))
@@ -228,7 +220,7 @@ class MacroFinish(OfTask):
 
 
 @operation("tasks_macro_finish", writes=True, idempotent=True, example={"task": "TASK-001", "status": "CANCELED"})
-def tasks_macro_finish(ctx: Context, args: MacroFinish) -> dict[str, Any]:
+def tasks_macro_finish(ctx: Context, args: MacroFinish) -> Json:
     """Finish a task: keep a last note, set its status, and give the handoff. A second time changes nothing."""
     task = target_task(ctx, args)
     note = prose(args.final_note)
@@ -236,7 +228,7 @@ def tasks_macro_finish(ctx: Context, args: MacroFinish) -> dict[str, Any]:
     # The same call once more: the status is set, and the note stands already.
     if event is None and note is not None and _last_words(ctx, task) == note:
         note = None
-    answer: dict[str, Any] = {"task": task.id, "status": finished.status}
+    answer: Json = {"task": task.id, "status": finished.status}
     if event is not None:
         answer["complete"] = {"task": rows_json(ctx, [finished])[0], "event": event}
     if note is not None:
@@ -244,7 +236,7 @@ def tasks_macro_finish(ctx: Context, args: MacroFinish) -> dict[str, Any]:
     return {**answer, "handoff": _handoff(ctx, finished, args.handoff_max_chars)}
 
 
-def _note(ctx: Context, task: Work, note: str) -> dict[str, Any]:
+def _note(ctx: Context, task: Work, note: str) -> Json:
     scope = scope_of(ctx, task.id)
     meta = {"source": "tasks_macro_finish", "task_id": task.id}
     row = append(ctx, scope.branch.id, scope.notes, content=note, title="Final note", meta=meta, subject=task.id)
@@ -260,7 +252,7 @@ def _last_words(ctx: Context, task: Work) -> str | None:
     return last_titled(ctx, scope.branch.id, scope.notes, "Final note")
 
 
-def _handoff(ctx: Context, task: Work, limit: int | None) -> dict[str, Any]:
+def _handoff(ctx: Context, task: Work, limit: int | None) -> Json:
     most = PartBudget(HANDOFF_BUDGET, limit, HANDOFF_BUDGET.default_for("full"))
     return bounded_part(ctx, handoff_json(ctx, task), most, "tasks_handoff", {"task": task.id})
 
@@ -276,33 +268,23 @@ class Scaffold(Input):
 
 
 @operation("tasks_scaffold", writes=True, example={"template": "basic-plan", "title": "Importer"})
-def tasks_scaffold(ctx: Context, args: Scaffold) -> dict[str, Any]:
+def tasks_scaffold(ctx: Context, args: Scaffold) -> Json:
     """Create a plan or a task from a template."""
-    template = template_by_id(args.template, args.kind or _template_kind(args.template))
-    if template.kind == "plan":
-        return _scaffold_plan(ctx, args, template)
-    return _scaffold_task(ctx, args, template)
+    own_kind = next((item.kind for item in templates() if item.id == args.template.strip().lower()), "task")
+    template = template_by_id(args.template, args.kind or own_kind)
+    made = _scaffold_plan(ctx, args, template) if template.kind == "plan" else _scaffold_task(ctx, args, template)
+    return {"workspace": ctx.workspace, "template": picked(template, "id", "kind"), **made}
 
 
-def _template_kind(id: str) -> str:
-    return next((item.kind for item in TEMPLATES if item.id == id.strip().lower()), "task")
-
-
-def _scaffold_plan(ctx: Context, args: Scaffold, template: Template) -> dict[str, Any]:
+def _scaffold_plan(ctx: Context, args: Scaffold, template: Template) -> Json:
     if args.parent is not None or args.plan_title is not None:
         raise invalid("parent", "a plan belongs to no plan", "Leave parent and plan_title out.")
-    plan, event = create_work(
-        ctx, "plan", heading(args.title), description=prose(args.description), checklist=template.checklist
-    )
-    return {
-        "workspace": ctx.workspace,
-        "template": {"id": template.id, "kind": template.kind},
-        "plan": {"id": plan.id},
-        "events": [event],
-    }
+    fields: Json = {"description": prose(args.description), "checklist": template.checklist}
+    plan, event = create_work(ctx, "plan", heading(args.title), **fields)
+    return {"plan": {"id": plan.id}, "events": [event]}
 
 
-def _scaffold_task(ctx: Context, args: Scaffold, template: Template) -> dict[str, Any]:
+def _scaffold_task(ctx: Context, args: Scaffold, template: Template) -> Json:
     if args.parent is not None and args.plan_title is not None:
         raise invalid("plan_title", "parent and plan_title exclude each other", "Keep one of them.", kind="choose_one")
     home = _scaffold_home(ctx, args)
@@ -313,14 +295,8 @@ def _scaffold_task(ctx: Context, args: Scaffold, template: Template) -> dict[str
         events.append(event)
     task, created = create_work(ctx, "task", heading(args.title), plan.id, description=prose(args.description))
     task, steps, made = write_steps(ctx, task, template.steps)
-    return {
-        "workspace": ctx.workspace,
-        "template": {"id": template.id, "kind": template.kind},
-        "plan": {"id": plan.id},
-        "task": {"id": task.id, "revision": task.revision},
-        "steps": [step_ref(step) for step in steps],
-        "events": [*events, created, *made],
-    }
+    named = {"plan": {"id": plan.id}, "task": picked(task, "id", "revision")}
+    return {**named, "steps": [step_ref(step) for step in steps], "events": [*events, created, *made]}
 
 
 def _scaffold_home(ctx: Context, args: Scaffold) -> Home:

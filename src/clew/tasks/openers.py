@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.reasoning.documents import noted_about, noted_by_path
@@ -12,11 +10,11 @@ from clew.reasoning.scope import scope_of
 from clew.registry.callers import own_focus
 from clew.registry.context import Context
 from clew.registry.record import Named, Opened, namer, opener
-from clew.store.rows import find_many, load
+from clew.store.rows import find, find_many, select
 from clew.tasks.evidence import Evidence, evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
 from clew.tasks.jobs.attention import attention_of
-from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
+from clew.tasks.jobs.job import QUEUED, RUNNING, Job, brief_of, job_json
 from clew.tasks.jobs.runners import OFFLINE, RunnerLease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
@@ -111,9 +109,8 @@ def describe_target(ctx: Context, id: str) -> Opened:
     work = work_by_id(ctx, id)
     own = {name: value for name in OWN if (value := getattr(work, name))}
     shown = {**rows_json(ctx, [work])[0], "description": work.description, **own}
-    if work.is_task:
-        return {**shown, "reasoning_mode": work.reasoning_mode}
-    return {**shown, "contract": work.contract, "contract_data": work.contract_data}
+    rest = ("reasoning_mode",) if work.is_task else ("contract", "contract_data")
+    return shown | picked(work, *rest)
 
 
 @opener("step")
@@ -122,12 +119,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
     if step is None:
         return None
     gate, strict = gate_of(ctx, step), strict_json(ctx, work_by_id(ctx, step.task), step)
-    evidence = ctx.tx.all(
-        "SELECT id FROM evidence WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        id,
-        limit,
-    )
+    evidence = select(ctx.tx, ctx.workspace, Evidence, "entity = ? ORDER BY number DESC LIMIT ?", id, limit)
     scope = scope_of(ctx, step.task)
     nodes = [node.content() for node in nodes_of(ctx, step.task) if node.step == id]
     return {
@@ -140,15 +132,10 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         "proof": shorten(proof_state(ctx, step).line(), 200),
         "step": step.content(),
         "notes": noted_about(ctx, scope.branch.id, scope.notes, step.task, step.path, limit),
-        "gate": {
-            "required": list(gate.required),
-            "missing": list(gate.missing),
-            "missing_proof": list(gate.missing_proof),
-            **({"reasoning": strict} if strict else {}),
-        },
+        "gate": picked(gate, "required", "missing", "missing_proof") | ({"reasoning": strict} if strict else {}),
         "lease": lease_json(lease_of(ctx, id)),
         "nodes": nodes[:limit],
-        "evidence": [row["id"] for row in evidence],
+        "evidence": [item.id for item in evidence],
     }
 
 
@@ -169,11 +156,8 @@ def open_receipt(ctx: Context, id: str, limit: int, include_drafts: bool) -> Ope
 @opener("evidence")
 def open_evidence(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     item = evidence_by_id(ctx, id)
-    rows = ctx.tx.all(
-        "SELECT checkpoint FROM evidence_checkpoint WHERE workspace = ? AND evidence = ? ORDER BY checkpoint",
-        ctx.workspace,
-        id,
-    )
+    sql = "SELECT checkpoint FROM evidence_checkpoint WHERE workspace = ? AND evidence = ? ORDER BY checkpoint"
+    rows = ctx.tx.all(sql, ctx.workspace, id)
     return {
         "kind": "evidence",
         "id": item.id,
@@ -188,13 +172,13 @@ AROUND = 5
 
 
 @opener("job")
-def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | None:
     """The job with its newest events; its order too when drafts are asked for."""
-    if _missing(ctx, id):
+    job = find(ctx.tx, ctx.workspace, Job, id)
+    if job is None:
         return None
-    job = job_by_id(ctx, id)
     rows = newest_events(ctx, job, limit + 1)
-    shown: dict[str, Any] = {
+    shown: Json = {
         "kind": "job",
         "id": job.id,
         "summary": f"{job.status}: {shorten(job.summary or job.title, 120)}",
@@ -204,23 +188,23 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
         "has_more_events": len(rows) > limit,
     }
     if include_drafts:
-        shown["prompt"], shown["meta"] = prompt_and_meta(ctx, job)
+        shown |= picked(brief_of(ctx, job), "prompt", "meta")
     _next(ctx, job)
     return shown
 
 
 @opener("job_event")
-def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | None:
     """One event with those just before it, and the job it belongs to."""
     match = JOB_EVENT.fullmatch(id)
     name, seq = (match.group(1), int(match.group(2))) if match else ("", 0)
-    if _missing(ctx, name):
+    job = find(ctx.tx, ctx.workspace, Job, name)
+    if job is None:
         return None
-    job = job_by_id(ctx, name)
     around = min(limit, AROUND)
     # The event itself, those before it, and one more that tells whether there are more.
     rows = newest_events(ctx, job, around + 2, seq + 1)
-    if not rows or rows[0]["seq"] != seq:
+    if not rows or rows[0].seq != seq:
         return None
     event = event_json(rows[0])
     before = [event_json(row) for row in rows[1 : around + 1]]
@@ -235,21 +219,17 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
 
 
 @opener("runner")
-def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | None:
     """A runner's lease and the jobs it holds. A runner without a lease is known by its jobs only."""
     runner = id.removeprefix("runner:")
     lease = find_lease(ctx, runner)
-    rows = ctx.tx.all(
-        f"SELECT * FROM job WHERE workspace = ? AND runner = ? ORDER BY CASE status WHEN '{RUNNING}' THEN 0 ELSE 1 END,"
-        " updated_at_ms DESC, number LIMIT ?",
-        ctx.workspace,
-        runner,
-        limit + 1,
-    )
-    if lease is None and not rows:
+    running_first = f"CASE status WHEN '{RUNNING}' THEN 0 ELSE 1 END"
+    where = f"runner = ? ORDER BY {running_first}, updated_at_ms DESC, number LIMIT ?"
+    held = select(ctx.tx, ctx.workspace, Job, where, runner, limit + 1)
+    if lease is None and not held:
         return None
     state = lease.status if lease is not None and lease.holds(ctx.now_ms) else OFFLINE
-    jobs = [load(Job, row) for row in rows[:limit]]
+    jobs = held[:limit]
     return {
         "kind": "runner",
         "id": id,
@@ -259,22 +239,18 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict
         "meta": lease.meta if lease is not None else None,
         "jobs": [_job_row(job) for job in jobs],
         "count": len(jobs),
-        "has_more": len(rows) > limit,
+        "has_more": len(held) > limit,
     }
 
 
-def _job_row(job: Job) -> dict[str, Any]:
+def _job_row(job: Job) -> Json:
     """The job under the names that everything opened goes by, beside those of the job operations."""
     return {**job_json(job), "id": job.id, "task_id": job.task, "anchor_id": job.anchor}
 
 
-def _lease(lease: RunnerLease, now_ms: int) -> dict[str, Any]:
+def _lease(lease: RunnerLease, now_ms: int) -> Json:
     left = max(lease.lease_expires_at_ms - now_ms, 0)
     return {**lease.to_json(), "lease_active": lease.holds(now_ms), "expires_in_ms": left}
-
-
-def _missing(ctx: Context, id: str) -> bool:
-    return ctx.tx.one("SELECT 1 AS found FROM job WHERE workspace = ? AND id = ?", ctx.workspace, id) is None
 
 
 def _next(ctx: Context, job: Job) -> None:

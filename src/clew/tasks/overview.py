@@ -4,30 +4,31 @@ diagnostics, one look at whether a workspace and a target are in working order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, picked
 from clew.errors import suggest
 from clew.ids import normal_tags
 from clew.index.item_reads import index_gaps
 from clew.kinds import statuses
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
+from clew.reasoning.graph.view import Condition
 from clew.reasoning.scope import Scope, Target, resolve_scope, target_id
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name, storage
-from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.budget import Budget, Drop, Trim, drops
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
 from clew.registry.record import Preview, previewer
 from clew.store.database import placeholders
-from clew.store.rows import find_many, load
-from clew.tasks.lint import context_health, summary
-from clew.tasks.lint_findings import findings
+from clew.store.rows import find_many, select
+from clew.tasks.lint import context_health, findings, summary
 from clew.tasks.plans import STATUSES, Work, find_work, qualified_id, work_by_id
 from clew.tasks.steps import CHECKPOINTS
 from clew.tasks.targets import OfWork, explicit_target
@@ -78,10 +79,7 @@ def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
     shared = {
         "id": work.id,
         "qualified_id": qualified_id(ctx, work.id),
-        "kind": work.kind,
-        "title": work.title,
-        "status": work.status,
-        "revision": work.revision,
+        **picked(work, "kind", "title", "status", "revision"),
         **tally.flags(),
         "created_at_ms": work.created_at_ms,
         "updated_at_ms": work.updated_at_ms,
@@ -103,12 +101,11 @@ def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
     """How many tasks each plan has, and how many of them are done."""
     if not plans:
         return {}
-    rows = ctx.tx.all(
+    sql = (
         "SELECT parent, count(*) AS tasks, sum(CASE WHEN status = 'DONE' THEN 1 ELSE 0 END) AS done FROM work"
-        f" WHERE workspace = ? AND parent IN ({placeholders(len(plans))}) GROUP BY parent",
-        ctx.workspace,
-        *plans,
+        f" WHERE workspace = ? AND parent IN ({placeholders(len(plans))}) GROUP BY parent"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *plans)
     none = {id: {"tasks_count": 0, "tasks_done": 0} for id in plans}
     return none | {row["parent"]: {"tasks_count": int(row["tasks"]), "tasks_done": int(row["done"])} for row in rows}
 
@@ -145,14 +142,13 @@ def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, StepT
     if not ids:
         return {}
     sums = ", ".join(f"sum(step.{name}_confirmed) AS {name}" for name in CHECKPOINTS)
-    rows = ctx.tx.all(
+    sql = (
         f"SELECT {key} AS id, count(*) AS total, sum(step.completed) AS completed, {sums},"
         " sum(CASE WHEN step.success_criteria = '[]' THEN 0 ELSE 1 END) AS with_criteria,"
         " sum(CASE WHEN step.tests = '[]' THEN 0 ELSE 1 END) AS with_tests"
-        f" FROM step{join} WHERE step.workspace = ? AND {key} IN ({placeholders(len(ids))}) GROUP BY {key}",
-        ctx.workspace,
-        *ids,
+        f" FROM step{join} WHERE step.workspace = ? AND {key} IN ({placeholders(len(ids))}) GROUP BY {key}"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *ids)
     return {row["id"]: _tally(row) for row in rows}
 
 
@@ -168,21 +164,14 @@ Limit = Annotated[int, Field(ge=0, le=200)]
 
 _OPTIONAL = (
     "qualified_id",
-    "criteria_confirmed",
-    "tests_confirmed",
-    "security_confirmed",
-    "perf_confirmed",
-    "docs_confirmed",
-    "criteria_auto_confirmed",
-    "tests_auto_confirmed",
-    "created_at_ms",
-    "status_code",
-    "tasks_count",
-    "tasks_done",
+    *(f"{name}_confirmed" for name in CHECKPOINTS),
+    *("criteria_auto_confirmed", "tests_auto_confirmed"),
+    *("created_at_ms", "status_code", "tasks_count", "tasks_done"),
 )
 CONTEXT_BUDGET = Budget(
     (
-        *(Drop(f"{rows}[].{name}") for rows in ("plans", "tasks") for name in _OPTIONAL),
+        *drops(*_OPTIONAL, of="plans[]."),
+        *drops(*_OPTIONAL, of="tasks[]."),
         Trim("plans", drop="last", floor=1, page="plans_pagination", key="position"),
         Trim("tasks", drop="last", floor=1, page="tasks_pagination", key="position"),
         Drop("by_status"),
@@ -207,17 +196,21 @@ class ListWork(OfWork, Bounded):
     include_all: Annotated[bool, Field(description="List what is canceled or parked as well.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkFilter:
+@dataclass
+class WorkFilter(Condition):
     """A condition on the work table, and what hides by default."""
 
-    conditions: tuple[str, ...]
-    params: tuple[Any, ...]
-    hides: str | None = None
+    hides: str = ""
+
+    def tagged(self, tags: list[str] | None) -> WorkFilter:
+        for tag in normal_tags(tags or []):
+            # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
+            quoted = re.sub("([!%_])", r"!\1", canonical(tag))
+            self.add("tags LIKE ? ESCAPE '!'", f"%{quoted}%")
+        return self
 
     def where(self, visible: bool) -> str:
-        parts = [*self.conditions, *([self.hides] if visible and self.hides else [])]
-        return "".join(f" AND {part}" for part in parts)
+        return f"{self.sql()} AND {self.hides}" if visible and self.hides else self.sql()
 
 
 @operation("tasks_context", budget=CONTEXT_BUDGET)
@@ -246,83 +239,56 @@ def tasks_context(ctx: Context, args: ListWork) -> Json:
 
 
 def _plan_filter(args: ListWork, named: Work | None) -> WorkFilter:
-    conditions, params = ["kind = 'plan'"], []
+    found = WorkFilter().add("kind = ?", "plan")
     if named is not None:
-        conditions.append("id = ?")
-        params.append(named.parent if named.is_task else named.id)
+        found.add("id = ?", named.parent if named.is_task else named.id)
     if args.plans_status:
-        conditions.append("status = ?")
-        params.append(args.plans_status)
-    hides = None if args.include_all or args.plans_status or named else "status <> 'CANCELED'"
-    return _tagged(args, conditions, params, hides)
+        found.add("status = ?", args.plans_status)
+    if not (args.include_all or args.plans_status or named):
+        found.hides = "status <> 'CANCELED'"
+    return found.tagged(args.tags)
 
 
 def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> WorkFilter:
-    conditions, params = ["kind = 'task'"], []
+    found = WorkFilter().add("kind = ?", "task")
     if named is not None:
-        conditions.append("id = ?" if named.is_task else "parent = ?")
-        params.append(named.id)
+        found.add("id = ?" if named.is_task else "parent = ?", named.id)
     if args.tasks_parent is not None:
-        conditions.append("parent = ?")
-        params.append(work_by_id(ctx, target_id(args.tasks_parent, "tasks_parent") or "").id)
+        found.add("parent = ?", work_by_id(ctx, target_id(args.tasks_parent, "tasks_parent") or "").id)
     for column, value in (("status", args.tasks_status), ("domain", args.domain)):
         if value is not None:
-            conditions.append(f"{column} = ?")
-            params.append(value)
-    # A parked task whose time has come is work again.
-    asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+            found.add(f"{column} = ?", value)
     # Who names a status or a task wants to see it, whatever hides by default.
-    explicit = args.include_all or args.tasks_status or (named is not None and named.is_task)
-    return _tagged(args, conditions, params, None if explicit else f"status <> 'CANCELED' AND NOT ({asleep})")
-
-
-def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str | None) -> WorkFilter:
-    for tag in normal_tags(args.tags or []):
-        # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
-        conditions.append("tags LIKE ? ESCAPE '!'")
-        quoted = canonical(tag)
-        for special in "!%_":
-            quoted = quoted.replace(special, f"!{special}")
-        params.append(f"%{quoted}%")
-    return WorkFilter(tuple(conditions), tuple(params), hides)
+    if not (args.include_all or args.tasks_status or (named is not None and named.is_task)):
+        # A parked task whose time has come is work again.
+        asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+        found.hides = f"status <> 'CANCELED' AND NOT ({asleep})"
+    return found.tagged(args.tags)
 
 
 def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[Json], Json]:
     total = _count_works(ctx, wanted, visible=True)
-    rows = ctx.tx.all(
-        f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?",
-        ctx.workspace,
-        *wanted.params,
-        limit,
-        cursor,
-    )
-    shown = rows_json(ctx, [load(Work, row) for row in rows])
+    where = f"{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?"
+    shown = rows_json(ctx, select(ctx.tx, ctx.workspace, Work, where, *wanted.params, limit, cursor))
     end = cursor + len(shown)
     page = {**page_json(cursor, limit, len(shown), end if end < total else None), "total": total}
     return [{**row, "position": cursor + number} for number, row in enumerate(shown, 1)], page
 
 
 def _count_works(ctx: Context, wanted: WorkFilter, visible: bool = False) -> int:
-    sql = f"SELECT count(*) FROM work WHERE workspace = ?{wanted.where(visible)}"
+    sql = f"SELECT count(*) FROM work WHERE workspace = ? AND {wanted.where(visible)}"
     return int(ctx.tx.value(sql, ctx.workspace, *wanted.params))
 
 
 def _by_status(ctx: Context, wanted: WorkFilter) -> dict[str, int]:
-    rows = ctx.tx.all(
-        f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status",
-        ctx.workspace,
-        *wanted.params,
-    )
+    sql = f"SELECT status, count(*) AS number FROM work WHERE workspace = ? AND {wanted.where(False)} GROUP BY status"
+    rows = ctx.tx.all(sql, ctx.workspace, *wanted.params)
     counted = {row["status"]: int(row["number"]) for row in rows}
     return {status: counted.get(status, 0) for status in STATUSES}
 
 
-class TasksStorage(Input):
-    pass
-
-
 @operation("tasks_storage")
-def tasks_storage(ctx: Context, args: TasksStorage) -> Json:
+def tasks_storage(ctx: Context, args: Input) -> Json:
     """Show where the store is, and the branch and documents that are used by default."""
     return {
         "workspace": ctx.workspace,

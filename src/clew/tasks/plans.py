@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
@@ -12,18 +12,21 @@ from clew.kinds import statuses
 from clew.kinds.catalogue import state_of
 from clew.kinds.state import State
 from clew.registry.context import Context
-from clew.store.rows import TableRow, load
+from clew.store.rows import find, first, select
+from clew.tasks.editable import Editable
 
 STATUSES = (statuses.WORK_TODO, statuses.WORK_ACTIVE, statuses.WORK_DONE, statuses.WORK_PARKED, statuses.WORK_CANCELED)
 ACTIVE_LIMIT = 3
 STALE_AFTER_MS = 14 * 24 * 3600 * 1000
+
+_NEWEST = "ORDER BY updated_at_ms DESC, number DESC LIMIT ?"
 
 INBOX = "Inbox"
 """The plan that keeps the tasks that were started without one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work(TableRow):
+class Work(Editable):
     """A plan or a task."""
 
     TABLE: ClassVar[str] = "work"
@@ -75,41 +78,9 @@ class Work(TableRow):
     def plan_progress(self) -> str:
         return f"{self.checklist_current}/{len(self.checklist)}"
 
-    def content(self) -> Json:
-        """What undo puts back: everything a caller can change, nothing that only counts."""
-        return {name: _plain(getattr(self, name)) for name in CONTENT}
-
-    def with_content(self, content: Json) -> Work:
-        lists = {name: tuple(content[name]) for name in self.LISTS}
-        return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
-
-
-CONTENT = (
-    "title",
-    "status",
-    "description",
-    "context",
-    "priority",
-    "domain",
-    "phase",
-    "component",
-    "assignee",
-    "reasoning_mode",
-    "tags",
-    "depends_on",
-    "contract",
-    "contract_data",
-    "contract_versions",
-    "checklist",
-    "checklist_current",
-    "checklist_doc",
-    "parked_until_ts_ms",
-)
-
 
 def find_work(ctx: Context, id: str) -> Work | None:
-    row = ctx.tx.one("SELECT * FROM work WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    return load(Work, row) if row else None
+    return find(ctx.tx, ctx.workspace, Work, id)
 
 
 def work_by_id(ctx: Context, id: str) -> Work:
@@ -122,69 +93,41 @@ def work_by_id(ctx: Context, id: str) -> Work:
 
 def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[Json]:
     """Calls that lead to work that exists, or to starting some; of a plan alone where one is meant."""
-    of_plan, params = ("AND parent = ?", [under]) if under is not None else ("", [])
-    rows = ctx.tx.all(
-        f"SELECT id FROM work WHERE workspace = ? AND kind = 'task' {of_plan}"
-        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
-        ctx.workspace,
-        *params,
-        limit,
-    )
-    if rows:
+    of_plan, params = ("AND parent = ?", (under,)) if under is not None else ("", ())
+    tasks = select(ctx.tx, ctx.workspace, Work, f"kind = 'task' {of_plan} {_NEWEST}", *params, limit)
+    if tasks:
         name = "resume" if ctx.connection.toolset == "agent" else "tasks_snapshot"
-        return [suggest(name, "Shows a task that exists.", "high", task=row["id"]) for row in rows]
+        return [suggest(name, "Shows a task that exists.", "high", task=task.id) for task in tasks]
     plan = {"plan": under} if under is not None else {}
     return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task", **plan)]
 
 
 def open_tasks(ctx: Context, limit: int) -> list[Work]:
     """Tasks that are not over, the last touched first."""
-    rows = ctx.tx.all(
-        "SELECT * FROM work WHERE workspace = ? AND kind = 'task' AND status IN ('TODO', 'ACTIVE', 'PARKED')"
-        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
-        ctx.workspace,
-        limit,
-    )
-    return [load(Work, row) for row in rows]
+    where = f"kind = 'task' AND status IN ('TODO', 'ACTIVE', 'PARKED') {_NEWEST}"
+    return select(ctx.tx, ctx.workspace, Work, where, limit)
 
 
 def finished_tasks(ctx: Context, limit: int) -> list[Work]:
     """Tasks that are done, the last touched first."""
-    rows = ctx.tx.all(
-        "SELECT * FROM work WHERE workspace = ? AND kind = 'task' AND status = 'DONE'"
-        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
-        ctx.workspace,
-        limit,
-    )
-    return [load(Work, row) for row in rows]
+    return select(ctx.tx, ctx.workspace, Work, f"kind = 'task' AND status = 'DONE' {_NEWEST}", limit)
 
 
 def open_plans(ctx: Context) -> list[Work]:
     """Plans that are not over, oldest first."""
-    rows = ctx.tx.all(
-        "SELECT * FROM work WHERE workspace = ? AND kind = 'plan' AND status NOT IN ('DONE', 'CANCELED')"
-        " ORDER BY number",
-        ctx.workspace,
-    )
-    return [load(Work, row) for row in rows]
+    where = "kind = 'plan' AND status NOT IN ('DONE', 'CANCELED') ORDER BY number"
+    return select(ctx.tx, ctx.workspace, Work, where)
 
 
 def tasks_of(ctx: Context, plan: str, status: str | None = None) -> list[Work]:
     """The tasks under a plan, oldest first."""
-    wanted = " AND status = ?" if status else ""
-    params = (plan, status) if status else (plan,)
-    sql = f"SELECT * FROM work WHERE workspace = ? AND parent = ?{wanted} ORDER BY number"
-    return [load(Work, row) for row in ctx.tx.all(sql, ctx.workspace, *params)]
+    wanted, params = (" AND status = ?", (plan, status)) if status else ("", (plan,))
+    return select(ctx.tx, ctx.workspace, Work, f"parent = ?{wanted} ORDER BY number", *params)
 
 
 def plan_titled(ctx: Context, title: str) -> Work | None:
     """The oldest plan with this title."""
-    row = ctx.tx.one(
-        "SELECT * FROM work WHERE workspace = ? AND kind = 'plan' AND title = ? ORDER BY number LIMIT 1",
-        ctx.workspace,
-        title,
-    )
-    return load(Work, row) if row else None
+    return first(ctx.tx, ctx.workspace, Work, "kind = 'plan' AND title = ? ORDER BY number", title)
 
 
 def check_revision(work: Work, expected: int | None) -> None:
@@ -199,7 +142,3 @@ def check_revision(work: Work, expected: int | None) -> None:
 
 def qualified_id(ctx: Context, id: str) -> str:
     return f"{ctx.workspace}:{id}"
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

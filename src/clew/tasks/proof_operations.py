@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from clew.canonical import sha256_hex
+from clew.canonical import Json, picked, sha256_hex
 from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
@@ -53,7 +53,7 @@ class Proofs(OfWork, Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most evidence to show, newest first.")] = 100
 
 
-def proofs_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def proofs_lines(result: Json, default_workspace: str) -> list[str]:
     """A line for each step and for each piece of evidence; what changed under one stands in its line."""
     steps = item_lines(result, result["steps"], _step_line)
     evidence = item_lines(result, result["evidence"], _evidence_line)
@@ -62,11 +62,11 @@ def proofs_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [head, *steps, *evidence, *stale]
 
 
-def _step_line(row: dict[str, Any]) -> str:
+def _step_line(row: Json) -> str:
     return f"{row['path']} {'done' if row['completed'] else 'open'}, {row['line']}"
 
 
-def _evidence_line(row: dict[str, Any]) -> str:
+def _evidence_line(row: Json) -> str:
     said = shorten(" ".join((row["command"] or row.get("text", "")).split()), 120)
     code = f" -> exit {row['exit_code']}" if row["exit_code"] is not None else ""
     changed = f"; changed since: {', '.join(row['changed'][:5])}" if row["changed"] else ""
@@ -81,7 +81,7 @@ def _evidence_line(row: dict[str, Any]) -> str:
     example={"task": "TASK-001"},
     view=View(agent=AgentForm(("task", "limit"), proofs_lines)),
 )
-def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
+def tasks_proofs(ctx: Context, args: Proofs) -> Json:
     """List the evidence of a plan or task, and say which proofs are stale because a file under them has changed."""
     with ctx.reading() as bound:
         work = target_work(bound, args)
@@ -112,7 +112,7 @@ def _changed_by_step(current: Sequence[Evidence], verdicts: Mapping[str, Mapping
     return changed
 
 
-def _step_json(step: Step, proof: Proof, changed: set[str]) -> dict[str, Any]:
+def _step_json(step: Step, proof: Proof, changed: set[str]) -> Json:
     # What changed under any evidence of the step: a row that says nothing beside stale evidence would deny it.
     shown = replace(proof, changed=tuple(sorted({*proof.changed, *changed})))
     # What proves the step is not weaker for an older claim whose files changed.
@@ -127,16 +127,10 @@ def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:
     return {path: same for path, same in judged.items() if same is not None}
 
 
-def _evidence_row(item: Evidence, verdict: dict[str, bool]) -> dict[str, Any]:
+def _evidence_row(item: Evidence, verdict: dict[str, bool]) -> Json:
     changed = [path for path, same in verdict.items() if not same]
     return {
-        "id": item.id,
-        "path": item.path,
-        "kind": item.kind,
-        "text": item.text,
-        "command": item.command,
-        "exit_code": item.exit_code,
-        "proves": item.proves,
+        **picked(item, "id", "path", "kind", "text", "command", "exit_code", "proves"),
         "files": sorted(item.files or {}),
         "judged": bool(verdict),
         "stale": bool(changed),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.kinds import statuses
@@ -202,9 +203,8 @@ def write_receipt(
     """Add a receipt to the chain of the workspace."""
     number = ctx.ws.count("receipt")
     # The counter was raised in this transaction, so no other writer can add a row between this one and the last.
-    before = ctx.tx.value(
-        "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, number - 1
-    )
+    sql = "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?"
+    before = ctx.tx.value(sql, ctx.workspace, number - 1)
     details = run or Run(SAID, "", None)
     receipt = ProofReceipt(
         id=f"RCPT-{number:03d}",
@@ -214,23 +214,18 @@ def write_receipt(
         path=path,
         evidence=evidence,
         grade=grade,
-        source=details.source,
         text=shorten(text, 1000),
-        command=(run.command or None) if run else None,
-        exit_code=run.exit_code if run else None,
-        duration_ms=details.duration_ms,
-        output_digest=details.output_digest,
+        command=details.command or None,
         output_tail=details.output_tail[-MOST_TAIL:] if details.output_tail is not None else None,
-        git_commit=details.git_commit,
         git_dirty=int(details.git_dirty) if details.git_dirty is not None else None,
-        files=details.files,
-        stamps=details.stamps,
-        again=details.again,
         agent=ctx.agent,
         # One seq for all that a call captures, so that views keep the order in which it was given.
         seq=ctx.ws.seq if ctx.ws.changed else ctx.ws.next_seq(),
         ts_ms=ctx.now_ms,
         prev=str(before or ""),
+        **picked(
+            details, "source", "exit_code", "duration_ms", "output_digest", "git_commit", "files", "stamps", "again"
+        ),
     )
     receipt = replace(receipt, digest=seal(receipt))
     insert(ctx.tx, ctx.workspace, receipt)
@@ -239,20 +234,15 @@ def write_receipt(
 
 def chain_heads(ctx: Context) -> dict[str, str | None]:
     """The newest digests of both chains: who keeps them elsewhere can tell later that nothing before was rewritten."""
-    last = ctx.tx.value(
-        "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1", ctx.workspace
-    )
+    sql = "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1"
+    last = ctx.tx.value(sql, ctx.workspace)
     return {"receipts": last, "events": ctx.ws.event_digest}
 
 
 def runs_covering(ctx: Context, file: str, limit: int) -> list[ProofReceipt]:
     """The newest runs whose proof covers a file of the project."""
-    rows = ctx.tx.all(
-        "SELECT * FROM proof_receipt WHERE workspace = ? AND files LIKE ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        f'%"{file}"%',
-        limit,
-    )
+    sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND files LIKE ? ORDER BY number DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, f'%"{file}"%', limit)
     return [receipt for row in rows if file in ((receipt := _loaded(row)).files or {})]
 
 
@@ -275,14 +265,11 @@ _DISOWNED_RUN = (
 
 def last_run(ctx: Context) -> ProofReceipt | None:
     """The run that was reported or seen last in the workspace, however it ended, unless it was disowned."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT * FROM proof_receipt AS own WHERE workspace = ? AND command IS NOT NULL AND grade IN (?, ?, ?)"
-        f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1",
-        ctx.workspace,
-        SEEN,
-        CLAIMED,
-        FAILED,
+        f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, SEEN, CLAIMED, FAILED)
     return _loaded(row) if row is not None else None
 
 
@@ -297,16 +284,13 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Pro
     for part in chunks(list(entities)):
         # A receipt without a command (a link, an attachment) stands for itself, hence `coalesce(command, id)`.
         marks = placeholders(len(part))
-        rows = ctx.tx.all(
+        sql = (
             f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
             f" (SELECT max(number) FROM proof_receipt AS own WHERE workspace = ? AND entity IN ({marks})"
             f" AND NOT EXISTS ({_DISOWNED_RUN})"
-            f" GROUP BY entity, {_RUN_KEY}, CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number",
-            ctx.workspace,
-            *part,
-            ctx.workspace,
-            *part,
+            f" GROUP BY entity, {_RUN_KEY}, CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, *part, ctx.workspace, *part)
         for receipt in (_loaded(row) for row in rows):
             key = (receipt.id if receipt.grade == DISOWNED else receipt.command or receipt.id, receipt.witnessed)
             found.setdefault(receipt.entity, {})[key] = receipt
@@ -327,26 +311,16 @@ def _without_lesser_claims(latest: dict[tuple[str, bool], ProofReceipt]) -> list
     return sorted(kept, key=lambda item: item.number)
 
 
-def receipt_json(receipt: ProofReceipt) -> dict[str, Any]:
+def receipt_json(receipt: ProofReceipt) -> Json:
     return {
         "id": receipt.id,
         "task": receipt.owner,
         "step_id": receipt.entity if receipt.path is not None else None,
-        "path": receipt.path,
-        "grade": receipt.grade,
-        "source": receipt.source,
-        "text": receipt.text,
-        "command": receipt.command,
-        "exit_code": receipt.exit_code,
-        "duration_ms": receipt.duration_ms,
-        "output_digest": receipt.output_digest,
-        "output_tail": receipt.output_tail,
-        "git_commit": receipt.git_commit,
+        **picked(receipt, "path", "grade", "source", "text", "command", "exit_code", "duration_ms"),
+        **picked(receipt, "output_digest", "output_tail", "git_commit"),
         "git_dirty": bool(receipt.git_dirty) if receipt.git_dirty is not None else None,
         "files": sorted(receipt.files or {}),
-        "again": receipt.again,
-        "agent": receipt.agent,
-        "evidence": receipt.evidence,
+        **picked(receipt, "again", "agent", "evidence"),
         "ts": rfc3339(receipt.ts_ms),
         "ts_ms": receipt.ts_ms,
         "digest": receipt.digest,
@@ -390,11 +364,8 @@ def _all(ctx: Context) -> Iterator[ProofReceipt]:
     """Every receipt in order, read in parts."""
     last = -1
     while True:
-        rows = ctx.tx.all(
-            "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200",
-            ctx.workspace,
-            last,
-        )
+        sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200"
+        rows = ctx.tx.all(sql, ctx.workspace, last)
         yield from (_loaded(row) for row in rows)
         if len(rows) < 200:
             return

@@ -9,6 +9,7 @@ from itertools import filterfalse
 from operator import attrgetter
 from typing import Any
 
+from clew.canonical import picked
 from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.context import Context
@@ -57,11 +58,8 @@ def stale_proofs(ctx: Context, owner: str, files: Mapping[str, str]) -> list[Sta
 
 def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
     """What covers files, oldest first; of the runs of one command for one step only the last."""
-    rows = ctx.tx.all(
-        "SELECT * FROM evidence WHERE workspace = ? AND owner = ? AND files IS NOT NULL ORDER BY number",
-        ctx.workspace,
-        owner,
-    )
+    sql = "SELECT * FROM evidence WHERE workspace = ? AND owner = ? AND files IS NOT NULL ORDER BY number"
+    rows = ctx.tx.all(sql, ctx.workspace, owner)
     last: dict[tuple[str, str], Evidence] = {}
     for item in (load(Evidence, row) for row in rows):
         # Evidence without a command cannot be run again, so each piece stands for itself under its own id.
@@ -134,9 +132,7 @@ class Proof:
             "exit_code": receipt.exit_code if receipt else None,
             "ts_ms": receipt.ts_ms if receipt else None,
             "changed": list(self.changed[:20]),
-            "reason": self.reason,
-            "repeat": list(self.repeat),
-            "commands": list(self.commands),
+            **picked(self, "reason", "repeat", "commands"),
         }
 
     def outcome(self) -> str:
@@ -209,11 +205,8 @@ def shown_proofs(ctx: Context, steps: Sequence[Step], limit: int) -> list[dict[s
 
 def states_of_done_steps(ctx: Context) -> list[str]:
     """How far each closed step is proven, of the steps that were closed last."""
-    rows = ctx.tx.all(
-        "SELECT * FROM step WHERE workspace = ? AND completed = 1 ORDER BY completed_at_ms DESC LIMIT ?",
-        ctx.workspace,
-        MOST_STEPS,
-    )
+    sql = "SELECT * FROM step WHERE workspace = ? AND completed = 1 ORDER BY completed_at_ms DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, MOST_STEPS)
     return [proof.state for proof in proof_states(ctx, [load(Step, row) for row in rows]).values()]
 
 

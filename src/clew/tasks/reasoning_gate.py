@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest
 from clew.kinds import statuses
 from clew.kinds.catalogue import CLOSED_CARD
@@ -51,7 +51,7 @@ BRIEFLY = {
 }
 
 
-def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | None) -> dict[str, Any]:
+def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | None) -> Json:
     """Refuse to close a strict task's step while its reasoning lacks something, unless told why that is right.
 
     Returns what the closing event says about it: nothing, or the override.
@@ -135,7 +135,7 @@ def _recovery(ctx: Context, task: Work, step: Step, found: Examination) -> str:
     return f"{needed[0].upper()}{needed[1:]} Or close with override={{reason, risk}}."
 
 
-def strict_json(ctx: Context, task: Work, step: Step) -> dict[str, Any] | None:
+def strict_json(ctx: Context, task: Work, step: Step) -> Json | None:
     """What strict work still asks of an open step; None where it asks nothing."""
     if task.reasoning_mode != "strict" or step.completed:
         return None
@@ -170,21 +170,12 @@ def _note_override(ctx: Context, task: Work, step: Step, override: Override, mis
     scope = scope_of(ctx, task.id)
     lacks = ", ".join(missing)
     text = f"STRICT OVERRIDE of {step.path}\nreason: {override.reason}\nrisk: {override.risk}\nmissing: {lacks}"
-    append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=text,
-        title="STRICT OVERRIDE",
-        meta={"source": "strict_override", "step": step_meta(step), "missing": list(missing)},
-        subject=task.id,
-        path=step.path,
-    )
-    ctx.warn(
-        "STRICT_OVERRIDE_APPLIED",
-        f"{step.path} was closed although it lacks {lacks}",
-        "The reason and the risk are kept in the task's notes.",
-    )
+    meta = {"source": "strict_override", "step": step_meta(step), "missing": list(missing)}
+    about: Json = {"subject": task.id, "path": step.path}
+    append(ctx, scope.branch.id, scope.notes, content=text, title="STRICT OVERRIDE", meta=meta, **about)
+    message = f"{step.path} was closed although it lacks {lacks}"
+    recovery = "The reason and the risk are kept in the task's notes."
+    ctx.warn("STRICT_OVERRIDE_APPLIED", message, recovery)
 
 
 def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
@@ -200,9 +191,9 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
     for step in steps:
         # A decision that fell itself carries nothing any more: it was replaced, which is how the step is mended.
         own = [card.id for card in decisions if step_tag(step) in card.tags and not has_fallen(card)]
-        for id in (step_node(step.id), *own):
-            if id in doubts:
-                found.setdefault(step.id, doubts[id])
+        reasons = [doubts[id] for id in (step_node(step.id), *own) if id in doubts]
+        if reasons:
+            found[step.id] = reasons[0]
     return found
 
 
@@ -219,13 +210,9 @@ def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Susp
     doubts = suspect_steps(ctx, task, done)
     fallen = sorted({doubt.path[-1] for doubt in doubts.values()})
     seqs = {card.id: card.last_seq for card in nodes(ctx, scope.branch, scope.graph, ids=fallen, limit=DECISIONS).nodes}
-    return {
-        step.id: doubts[step.id]
-        for step in done
-        if step.id in doubts and seqs.get(doubts[step.id].path[-1], 0) > _closed_at(ctx, scope, step)
-    }
-
-
-def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
-    """The seq at which the step last became done."""
-    return last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)
+    reopened = {}
+    for step in [step for step in done if step.id in doubts]:
+        closed_at = last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)
+        if seqs.get(doubts[step.id].path[-1], 0) > closed_at:
+            reopened[step.id] = doubts[step.id]
+    return reopened

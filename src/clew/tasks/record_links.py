@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from clew.errors import ClewError, Suggestion, suggest
 from clew.kinds import statuses
@@ -12,15 +11,13 @@ from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
 from clew.registry.record import RecordLink, Restoration, Retracted, Retraction, linker, restorer, retracter
-from clew.store.rows import find_many
+from clew.store.rows import find, find_many
 from clew.surroundings import clew_command
-from clew.tasks.changes import change_step
 from clew.tasks.endings import set_status
-from clew.tasks.evidence import Evidence, disown_evidence, evidence_by_id
+from clew.tasks.evidence import Evidence, disown, disown_evidence, evidence_by_id
 from clew.tasks.gates import gate_of
-from clew.tasks.jobs.claims import cancel_job
 from clew.tasks.jobs.job import QUEUED, RUNNING, job_by_id
-from clew.tasks.journal import Change
+from clew.tasks.jobs.queue import cancel_job
 from clew.tasks.plans import Work, tasks_of, work_by_id
 from clew.tasks.proof_receipts import (
     CLAIMED,
@@ -29,13 +26,11 @@ from clew.tasks.proof_receipts import (
     UNPROVEN,
     WAIVERS,
     ProofReceipt,
-    Run,
     receipt_by_id,
-    write_receipt,
 )
 from clew.tasks.proofs import proof_state
 from clew.tasks.steps import CANCELED, Step, find_step, step_tag, steps_of
-from clew.tasks.stepwork import reopen_step
+from clew.tasks.stepwork import block_step, reopen_step
 
 PROVES, PART_OF, ABOUT = "proves", "part_of", "about"
 
@@ -73,12 +68,8 @@ def step_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list[RecordLink]:
     """Evidence or receipts of a step; a run that failed is about it and proves nothing."""
-    rows = ctx.tx.all(
-        f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
-        ctx.workspace,
-        step,
-        limit,
-    )
+    sql = f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?"
+    rows = ctx.tx.all(sql, ctx.workspace, step, limit)
     gone = _disowned(ctx, step) if rows else set()
     return [
         RecordLink(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step)
@@ -139,16 +130,17 @@ def retract_work(ctx: Context, id: str, said: Retraction) -> Retracted:
 @retracter("step")
 def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
     """A closed step is open again; an open one is blocked as canceled, for only its deletion could let a task end."""
-    step = find_step(ctx, id)
-    assert step is not None, f"{id} is indexed and not stored"
-    task = work_by_id(ctx, step.task)
+    task, step = _stored_step(ctx, id)
     if step.completed:
         return _reopened(ctx, task, step)
-    reason = f"{CANCELED}{said.line}"
-    payload = {"task": task.id, "step_id": step.id, "path": step.path, "blocked": True, "reason": reason}
-    blocked = replace(step, blocked=True, block_reason=reason)
-    change_step(ctx, task, step, blocked, Change("step_blocked", "step_block_set", payload))
+    block_step(ctx, task, step, True, f"{CANCELED}{said.line}")
     return Retracted("canceled", note=f"it still stands in {task.id}; tasks_delete removes it")
+
+
+def _stored_step(ctx: Context, id: str) -> tuple[Work, Step]:
+    step = find_step(ctx, id)
+    assert step is not None, f"{id} is indexed and not stored"
+    return work_by_id(ctx, step.task), step
 
 
 def _reopened(ctx: Context, task: Work, step: Step) -> Retracted:
@@ -175,15 +167,12 @@ def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
 def _disown(
     ctx: Context, entity: str, receipts: Sequence[ProofReceipt], evidence: str | None, said: Retraction
 ) -> Retracted:
-    """Take back one run under both of its names. Receipts are never changed: a new one says that it does not count."""
+    """Take back one run under both of its names."""
     gone = _disowned(ctx, entity)
     for receipt in receipts:
         if receipt.id not in gone:
-            run = Run(receipt.source, receipt.command or "", None, again=receipt.id)
-            text = f"disowned {receipt.id}: {said.line}"
-            write_receipt(ctx, receipt.owner, entity, receipt.path, DISOWNED, text, run)
-    # A task that was deleted took its evidence along; its receipts stay.
-    if evidence is not None and find_many(ctx.tx, ctx.workspace, Evidence, [evidence]):
+            disown(ctx, receipt, said.line)
+    if evidence is not None and find(ctx.tx, ctx.workspace, Evidence, evidence):
         disown_evidence(ctx, evidence)
     step = find_step(ctx, entity)
     return Retracted(statuses.DISOWNED, note=_left_behind(ctx, step) if step is not None and step.completed else None)
@@ -214,14 +203,10 @@ def restore_work(ctx: Context, id: str, why: str, was: str | None) -> Restoratio
 
 @restorer("step")
 def restore_step(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    step = find_step(ctx, id)
-    assert step is not None, f"{id} is indexed and not stored"
-    task = work_by_id(ctx, step.task)
+    task, step = _stored_step(ctx, id)
     if not step.canceled:
         raise _closed_by_proof(step.path, suggest("close", "Closes it.", "high", task=task.id, step=step.path))
-    payload = {"task": task.id, "step_id": step.id, "path": step.path, "blocked": False, "reason": None}
-    open_again = replace(step, blocked=False, block_reason=None)
-    change_step(ctx, task, step, open_again, Change("step_unblocked", "step_block_set", payload))
+    block_step(ctx, task, step, False, None)
     return Restoration(statuses.OPEN)
 
 

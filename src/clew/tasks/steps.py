@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from clew.canonical import Json
@@ -11,27 +11,25 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import STEP, STEP_PATH
 from clew.reasoning.scope import StepFocus, step_finder
 from clew.registry.context import Context
-from clew.store.database import placeholders
-from clew.store.rows import TableRow, chunks, load
+from clew.store.rows import find, find_many, first, select
+from clew.tasks.editable import Editable
 from clew.tasks.plans import Work
 
 CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
 PROVABLE = ("tests", "security", "perf", "docs")
 PROOF_MODES = ("off", "warn", "require")
 
-_CONFIRMED = tuple(f"{name}_confirmed" for name in CHECKPOINTS)
-_MODES = tuple(f"proof_{name}_mode" for name in PROVABLE)
-
-
 CANCELED = "canceled: "
 """How the reason begins for which a canceled step is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step(TableRow):
+class Step(Editable):
     TABLE: ClassVar[str] = "step"
     LISTS: ClassVar[frozenset[str]] = frozenset({"success_criteria", "tests", "blockers"})
-    FLAGS: ClassVar[frozenset[str]] = frozenset({*_CONFIRMED, "completed", "blocked"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset(
+        {*(f"{name}_confirmed" for name in CHECKPOINTS), "completed", "blocked"}
+    )
 
     id: str
     task: str
@@ -80,31 +78,13 @@ class Step(TableRow):
         """How much proof a checkpoint asks for; criteria are judged, not proven."""
         return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
 
+    @property
+    def requires_proof(self) -> bool:
+        return any(self.proof_mode(name) == "require" for name in PROVABLE)
+
     def content(self) -> Json:
-        """What undo puts back: what the step says, not where it stands, because undo never moves a step."""
-        values = {name: getattr(self, name) for name in CONTENT}
-        lists = {name: list(values[name]) for name in self.LISTS}
-        return {**values, **lists, "step_id": self.id, "path": self.path, "task": self.task}
-
-    def with_content(self, content: Json) -> Step:
-        lists = {name: tuple(content[name]) for name in self.LISTS}
-        return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
-
-
-CONTENT = (
-    "title",
-    "success_criteria",
-    "tests",
-    "blockers",
-    "next_action",
-    "stop_criteria",
-    *_CONFIRMED,
-    *_MODES,
-    "completed",
-    "completed_at_ms",
-    "blocked",
-    "block_reason",
-)
+        own = Editable.content(self)
+        return {**own, "step_id": self.id, "path": self.path, "task": self.task}
 
 
 def step_ref(step: Step) -> dict[str, str]:
@@ -127,27 +107,18 @@ def step_node(step_id: str) -> str:
 
 
 def find_step(ctx: Context, step_id: str) -> Step | None:
-    row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step_id)
-    return load(Step, row) if row else None
+    return find(ctx.tx, ctx.workspace, Step, step_id)
 
 
 def steps_of(ctx: Context, task: str) -> list[Step]:
     """All steps of a task in the order of their paths."""
-    rows = ctx.tx.all("SELECT * FROM step WHERE workspace = ? AND task = ?", ctx.workspace, task)
-    return sorted((load(Step, row) for row in rows), key=lambda step: path_key(step.path))
+    found = select(ctx.tx, ctx.workspace, Step, "task = ?", task)
+    return sorted(found, key=lambda step: path_key(step.path))
 
 
 def done_steps(ctx: Context, tasks: Sequence[str]) -> list[Step]:
     """The done steps of some tasks, in the order of the tasks and of their paths."""
-    found = [
-        load(Step, row)
-        for part in chunks(list(tasks))
-        for row in ctx.tx.all(
-            f"SELECT * FROM step WHERE workspace = ? AND completed = 1 AND task IN ({placeholders(len(part))})",
-            ctx.workspace,
-            *part,
-        )
-    ]
+    found = [step for step in find_many(ctx.tx, ctx.workspace, Step, tasks, "task") if step.completed]
     place = {task: at for at, task in enumerate(tasks)}
     return sorted(found, key=lambda step: (place[step.task], path_key(step.path)))
 
@@ -159,14 +130,9 @@ def path_key(path: str) -> tuple[int, ...]:
 
 def first_open(ctx: Context, task: str) -> Step | None:
     """The oldest step that is not done; a child added later comes after its elder siblings, what was canceled last."""
-    row = ctx.tx.one(
-        "SELECT * FROM step WHERE workspace = ? AND task = ? AND completed = 0"
-        f" ORDER BY CASE WHEN blocked = 1 AND block_reason LIKE '{CANCELED}%' THEN 1 ELSE 0 END,"
-        " created_seq, id LIMIT 1",
-        ctx.workspace,
-        task,
-    )
-    return load(Step, row) if row else None
+    canceled = f"CASE WHEN blocked = 1 AND block_reason LIKE '{CANCELED}%' THEN 1 ELSE 0 END"
+    where = f"task = ? AND completed = 0 ORDER BY {canceled}, created_seq, id"
+    return first(ctx.tx, ctx.workspace, Step, where, task)
 
 
 @step_finder()
@@ -176,9 +142,7 @@ def step_in_scope(ctx: Context, task: str, named: str | None) -> StepFocus | Non
         found = first_open(ctx, task)
     else:
         column = "id" if STEP.fullmatch(named) else "path"
-        sql = f"SELECT * FROM step WHERE workspace = ? AND task = ? AND {column} = ?"
-        row = ctx.tx.one(sql, ctx.workspace, task, named)
-        found = load(Step, row) if row else None
+        found = first(ctx.tx, ctx.workspace, Step, f"task = ? AND {column} = ?", task, named)
     return StepFocus(found.task, found.id, found.path) if found is not None else None
 
 
@@ -200,13 +164,9 @@ def select_step(ctx: Context, task: Work, path: str | None, step_id: str | None)
     by_id = _by_id(ctx, task, step_id) if step_id is not None else None
     by_path = _by_path(ctx, task, path) if path is not None else None
     if by_id is not None and by_path is not None and by_id.id != by_path.id:
-        raise invalid(
-            "path",
-            f"{by_path.path} is {by_path.id}, not {by_id.id}",
-            "Give path or step_id, or both for the same step.",
-            kind="choose_one",
-            fields=["path", "step_id"],
-        )
+        message = f"{by_path.path} is {by_path.id}, not {by_id.id}"
+        recovery = "Give path or step_id, or both for the same step."
+        raise invalid("path", message, recovery, kind="choose_one", fields=["path", "step_id"])
     found = by_id or by_path
     assert found is not None
     return found
@@ -236,10 +196,10 @@ def _by_path(ctx: Context, task: Work, path: str, field: str = "path") -> Step:
         raise invalid(field, f"{path[:60]!r} is not a step path", "Use a path such as s:0 or s:0.s:1.", look(task))
     # `s:01` and `s:1` are one path.
     normal = ".".join(f"s:{number}" for number in path_key(wanted))
-    row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND task = ? AND path = ?", ctx.workspace, task.id, normal)
-    if row is None:
+    step = first(ctx.tx, ctx.workspace, Step, "task = ? AND path = ?", task.id, normal)
+    if step is None:
         raise unknown_id(f"step of {task.id}", wanted, "Copy the path from the task's steps.", look(task))
-    return load(Step, row)
+    return step
 
 
 def look(task: Work) -> list[Json]:
@@ -249,10 +209,7 @@ def look(task: Work) -> list[Json]:
 def _no_selector(ctx: Context, task: Work) -> ClewError:
     first = first_open(ctx, task.id)
     advice = f" The first open one is {first.path} ({first.id})." if first else ""
-    return ClewError(
-        "INVALID_INPUT",
-        "path or step_id: one of them is required",
-        f"Say which step of {task.id} you mean.{advice}",
-        [{"kind": "missing_required", "field": "step_id"}],
-        look(task),
-    )
+    message = "path or step_id: one of them is required"
+    recovery = f"Say which step of {task.id} you mean.{advice}"
+    hints = [{"kind": "missing_required", "field": "step_id"}]
+    return ClewError("INVALID_INPUT", message, recovery, hints, look(task))

@@ -16,9 +16,9 @@ from clew.registry.context import Context
 from clew.registry.operation import Name, StrictModel, Text, operation
 from clew.tasks.changes import add_steps, change_step, touch
 from clew.tasks.gates import Override, confirmations, gate_of
-from clew.tasks.journal import Change, record, write_event
+from clew.tasks.journal import Change, log
 from clew.tasks.leases import check_lease
-from clew.tasks.plans import Work, check_revision
+from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
@@ -60,15 +60,10 @@ class Decompose(OfTask, Revised):
 def tasks_decompose(ctx: Context, args: Decompose) -> Json:
     """Add steps to a task, or below one of its steps."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     parent = step_selector(ctx, task, args.parent, "parent") if args.parent is not None else None
     task, steps, event = add_steps(ctx, task, parent, specs(args.steps))
-    return {
-        "task": task.id,
-        "revision": task.revision,
-        "steps": [step_ref(step) for step in steps],
-        "event": event,
-    }
+    added = [step_ref(step) for step in steps]
+    return {"task": task.id, "revision": task.revision, "steps": added, "event": event}
 
 
 class Define(OfStep, Revised):
@@ -82,7 +77,6 @@ class Define(OfStep, Revised):
 def tasks_define(ctx: Context, args: Define) -> Json:
     """Say what a step is: title, success criteria, tests, blockers. New criteria or tests must be confirmed anew."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     names = ("success_criteria", "tests", "blockers")
     given: Json = {name: lines(getattr(args, name)) for name in names if getattr(args, name) is not None}
     if args.title is not None:
@@ -120,7 +114,6 @@ class StepNote(OfStep, Revised):
 def tasks_note(ctx: Context, args: StepNote) -> Json:
     """Write a progress note about a step; it appears in the task's notes too."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, event = note_step(ctx, task, step, args.note)
     ctx.suggest(_after_note(ctx, task, step, salvaged(args.note)))
     return _done(task, step, event)
@@ -145,19 +138,11 @@ def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, Js
     # Notes are numbered of their own, as in the seed; the entry of the document has a seq besides.
     number = ctx.ws.count("step_note")
     payload = {**_place(task, step), "note_seq": number}
-    event = write_event(ctx, task.id, "step_noted", payload, step.path)
-    record(ctx, task.id, step.id, step.path, Change("", "step_note", payload, False), None, None, event)
-    meta = {"source": "tasks_note", **step_meta(step), "note_seq": number, "event_id": event["event_id"]}
+    event = log(ctx, task.id, Change("step_noted", "step_note", payload, False), step.id, step.path)
+    meta: Json = {"source": "tasks_note", **step_meta(step), "note_seq": number, "event_id": event["event_id"]}
     scope = scope_of(ctx, task.id)
-    append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=note,
-        meta={**meta, "step": step_meta(step)},
-        subject=task.id,
-        path=step.path,
-    )
+    meta |= {"step": step_meta(step)}
+    append(ctx, scope.branch.id, scope.notes, content=note, meta=meta, subject=task.id, path=step.path)
     return task, event
 
 
@@ -169,7 +154,6 @@ class Verify(OfStep, Revised):
 def tasks_verify(ctx: Context, args: Verify) -> Json:
     """Confirm checkpoints of a step, or withdraw a confirmation."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, event = verify_step(ctx, task, step, checkpoint_values(args.checkpoints))
     return _done(task, step, event)
 
@@ -201,7 +185,6 @@ class Done(OfStep, Revised):
 def tasks_done(ctx: Context, args: Done) -> Json:
     """Close a step whose checkpoints are confirmed and whose proofs are there."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, event = finish_step(ctx, task, step, "step_done", (), args.override)
     return _done(task, step, event)
 
@@ -218,13 +201,10 @@ def finish_step(
 
 def _check_open(step: Step) -> None:
     if step.completed:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{step.path} ({step.id}) is done already",
-            "Go on with the next step.",
-            [{"kind": "state", "field": "step_id"}],
-            [suggest("tasks_snapshot", "Shows what is next.", "high", task=step.task)],
-        )
+        message = f"{step.path} ({step.id}) is done already"
+        hints = [{"kind": "state", "field": "step_id"}]
+        ways = [suggest("tasks_snapshot", "Shows what is next.", "high", task=step.task)]
+        raise ClewError("INVALID_INPUT", message, "Go on with the next step.", hints, ways)
 
 
 class CloseStep(OfStep, Revised):
@@ -236,7 +216,6 @@ class CloseStep(OfStep, Revised):
 def tasks_close_step(ctx: Context, args: CloseStep) -> Json:
     """Confirm checkpoints and close the step, both or neither."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     task, step, events = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
     return {"task": task.id, "revision": task.revision, "step": step_ref(step), "events": events}
 
@@ -263,7 +242,6 @@ class StepProgress(OfStep, Revised):
 def tasks_progress(ctx: Context, args: StepProgress) -> Json:
     """Close a step through its gates, or open a closed one again."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
     if args.completed:
         task, step, event = finish_step(ctx, task, step, "step_progress", (), args.override)
     else:
@@ -285,13 +263,14 @@ class StepBlock(OfStep, Revised):
 def tasks_block(ctx: Context, args: StepBlock) -> Json:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)
-    check_revision(task, args.expected_revision)
-    reason = prose(args.reason) if args.blocked else None
-    payload = {**_place(task, step), "blocked": args.blocked, "reason": reason}
-    change = Change("step_blocked" if args.blocked else "step_unblocked", "step_block_set", payload)
-    new = replace(step, blocked=args.blocked, block_reason=reason)
-    task, step, event = change_step(ctx, task, step, new, change)
+    task, step, event = block_step(ctx, task, step, args.blocked, prose(args.reason) if args.blocked else None)
     return {**_done(task, step, event), "blocked": step.blocked, "reason": step.block_reason}
+
+
+def block_step(ctx: Context, task: Work, step: Step, blocked: bool, reason: str | None) -> tuple[Work, Step, Json]:
+    payload = {**_place(task, step), "blocked": blocked, "reason": reason}
+    change = Change("step_blocked" if blocked else "step_unblocked", "step_block_set", payload)
+    return change_step(ctx, task, step, replace(step, blocked=blocked, block_reason=reason), change)
 
 
 def _place(task: Work, step: Step) -> Json:

@@ -13,7 +13,7 @@ from clew.registry.callers import focus_of_all, own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Whole, operation
 from clew.store.workspaces import declare_events
-from clew.tasks.plans import Work, find_work, known_work, open_tasks, work_by_id
+from clew.tasks.plans import Work, check_revision, find_work, known_work, open_tasks, work_by_id
 from clew.tasks.steps import Step, select_step
 
 declare_events({"focus_changed": "The workspace focus was set or cleared."})
@@ -71,7 +71,13 @@ def target_plan(ctx: Context, args: Any) -> Work:
 
 
 def target_work(ctx: Context, args: Any) -> Work:
-    """The plan or task that the arguments name, else the focus."""
+    """The plan or task that the arguments name, else the focus; in the revision that the caller expects."""
+    work = _meant(ctx, args)
+    check_revision(work, getattr(args, "expected_revision", None))
+    return work
+
+
+def _meant(ctx: Context, args: Any) -> Work:
     named = explicit_target(args)
     if named is not None:
         return work_by_id(ctx, named)
@@ -130,13 +136,10 @@ def explicit_target(args: Any) -> str | None:
 
 
 def no_target(ctx: Context) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        "no plan or task is named and none is in focus",
-        "Name one, or set the focus with tasks_focus_set.",
-        [{"kind": "missing_required", "field": "target"}],
-        known_work(ctx),
-    )
+    message = "no plan or task is named and none is in focus"
+    recovery = "Name one, or set the focus with tasks_focus_set."
+    hints = [{"kind": "missing_required", "field": "target"}]
+    return ClewError("INVALID_INPUT", message, recovery, hints, known_work(ctx))
 
 
 def _of_kind(ctx: Context, work: Work, kind: str) -> Work:
@@ -157,22 +160,14 @@ def set_focus(ctx: Context, id: str | None) -> str | None:
     return previous
 
 
-class FocusGet(Input):
-    pass
-
-
 @operation("tasks_focus_get")
-def tasks_focus_get(ctx: Context, args: FocusGet) -> Json:
+def tasks_focus_get(ctx: Context, args: Input) -> Json:
     """Show which plan or task is in focus."""
     return {"workspace": ctx.workspace, "focus": ctx.ws.focus}
 
 
-class FocusSet(OfWork):
-    pass
-
-
 @operation("tasks_focus_set", writes=True, idempotent=True, example={"task": "TASK-001"})
-def tasks_focus_set(ctx: Context, args: FocusSet) -> Json:
+def tasks_focus_set(ctx: Context, args: OfWork) -> Json:
     """Set the plan or task that later calls mean when they name none."""
     named = explicit_target(args)
     if named is None:
@@ -182,12 +177,8 @@ def tasks_focus_set(ctx: Context, args: FocusSet) -> Json:
     return {"workspace": ctx.workspace, "focus": work.id, "previous": previous}
 
 
-class FocusClear(Input):
-    pass
-
-
 @operation("tasks_focus_clear", writes=True, idempotent=True)
-def tasks_focus_clear(ctx: Context, args: FocusClear) -> Json:
+def tasks_focus_clear(ctx: Context, args: Input) -> Json:
     """Clear the focus."""
     previous = set_focus(ctx, None)
     return {"workspace": ctx.workspace, "previous": previous, "cleared": previous is not None}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,11 +13,12 @@ from clew.ids import NODE_PATH
 from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
-from clew.store.rows import TableRow, insert, load, update
+from clew.store.rows import delete, find, first, insert, select, update
 from clew.tasks.changes import touch
-from clew.tasks.journal import Change, forget_undo, record, write_event
+from clew.tasks.editable import Editable
+from clew.tasks.journal import Change, forget_undo, log, record, write_event
 from clew.tasks.leases import check_lease
-from clew.tasks.plans import Work, check_revision
+from clew.tasks.plans import Work
 from clew.tasks.steps import Step, find_step, look, path_key, step_selector
 from clew.tasks.targets import OfTask, Revised, target_task
 from clew.tasks.texts import Heading, Lines, Prose, blockers, heading, lines, prose
@@ -30,7 +30,7 @@ FLAGS = ("blocked", "status_manual")
 
 
 @dataclass(frozen=True, slots=True)
-class TaskNode(TableRow):
+class TaskNode(Editable):
     TABLE: ClassVar[str] = "task_node"
     LISTS: ClassVar[frozenset[str]] = frozenset(LISTS)
     FLAGS: ClassVar[frozenset[str]] = frozenset(FLAGS)
@@ -44,11 +44,11 @@ class TaskNode(TableRow):
     created_at_ms: int
     updated_at_ms: int
     status: str = statuses.WORK_TODO
-    status_manual: bool = False
-    priority: str | None = None
     blocked: bool = False
+    status_manual: bool = False
     description: str | None = None
     context: str | None = None
+    priority: str | None = None
     blockers: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
@@ -57,14 +57,7 @@ class TaskNode(TableRow):
     success_criteria: tuple[str, ...] = ()
 
     def content(self) -> Json:
-        values = {name: getattr(self, name) for name in CONTENT}
-        return {**values, **{name: list(values[name]) for name in LISTS}, "node_id": self.id, "path": self.path}
-
-    def with_content(self, content: Mapping[str, Any]) -> TaskNode:
-        return replace(self, **{name: content[name] for name in CONTENT} | {n: tuple(content[n]) for n in LISTS})
-
-
-CONTENT = ("title", "status", *FLAGS, *TEXTS, *LISTS)
+        return {**Editable.content(self), "node_id": self.id, "path": self.path}
 
 
 class NodeFields(OfTask, Revised):
@@ -91,7 +84,6 @@ class NodeAdd(NodeFields):
 def tasks_task_add(ctx: Context, args: NodeAdd) -> Json:
     """Add a task node to the plan inside a step."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     step = step_selector(ctx, task, args.parent_step, "parent_step")
     check_lease(ctx, step)
     node = replace(_new(ctx, step, heading(args.title)), **given_fields(args))
@@ -110,7 +102,6 @@ class NodeDefine(NodeFields):
 def tasks_task_define(ctx: Context, args: NodeDefine) -> Json:
     """Change a task node."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     node = select_node(ctx, task, args.path, None)
     given = given_fields(args)
     if args.title is not None:
@@ -129,10 +120,9 @@ class NodeDelete(OfTask, Revised):
 def tasks_task_delete(ctx: Context, args: NodeDelete) -> Json:
     """Delete a task node; the history keeps what it said."""
     task = target_task(ctx, args)
-    check_revision(task, args.expected_revision)
     node = select_node(ctx, task, args.path, None)
     check_node_lease(ctx, node)
-    ctx.tx.run("DELETE FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node.id)
+    delete(ctx.tx, ctx.workspace, node)
     # An undo of an earlier change would find no node any more.
     forget_undo(ctx, node.id)
     change = Change("task_node_deleted", "task_node_delete", {}, False)
@@ -161,22 +151,19 @@ def put_node(ctx: Context, task: Work, new: TaskNode, change: Change) -> tuple[W
 
 def select_node(ctx: Context, task: Work, path: str | None, node_id: str | None) -> TaskNode:
     key, value = ("id", node_id.strip().upper()) if node_id is not None else ("path", _normal(task, path or ""))
-    row = ctx.tx.one(
-        f"SELECT * FROM task_node WHERE workspace = ? AND task = ? AND {key} = ?", ctx.workspace, task.id, value
-    )
-    if row is None:
+    node = first(ctx.tx, ctx.workspace, TaskNode, f"task = ? AND {key} = ?", task.id, value)
+    if node is None:
         raise unknown_id(f"task node of {task.id}", value, "Copy the path of a node that exists.", look(task))
-    return load(TaskNode, row)
+    return node
 
 
 def nodes_of(ctx: Context, task: str) -> list[TaskNode]:
-    rows = ctx.tx.all("SELECT * FROM task_node WHERE workspace = ? AND task = ?", ctx.workspace, task)
-    return sorted((load(TaskNode, row) for row in rows), key=lambda node: path_key(node.path))
+    found = select(ctx.tx, ctx.workspace, TaskNode, "task = ?", task)
+    return sorted(found, key=lambda node: path_key(node.path))
 
 
 def find_node(ctx: Context, node_id: str) -> TaskNode | None:
-    row = ctx.tx.one("SELECT * FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node_id)
-    return load(TaskNode, row) if row else None
+    return find(ctx.tx, ctx.workspace, TaskNode, node_id)
 
 
 def check_node_lease(ctx: Context, node: TaskNode) -> None:
@@ -200,31 +187,17 @@ def given_fields(args: NodeFields) -> Json:
 def _new(ctx: Context, step: Step, title: str) -> TaskNode:
     # From a counter, so that the path of a deleted node is never given to another one.
     ordinal = ctx.ws.count(f"task_node:{step.id}") - 1
-    return TaskNode(
-        id=f"NODE-{ctx.ws.count('task_node'):08X}",
-        task=step.task,
-        step=step.id,
-        ordinal=ordinal,
-        path=f"{step.path}.t:{ordinal}",
-        title=title,
-        created_at_ms=ctx.now_ms,
-        updated_at_ms=ctx.now_ms,
-    )
+    id, path = f"NODE-{ctx.ws.count('task_node'):08X}", f"{step.path}.t:{ordinal}"
+    place: Json = {"task": step.task, "step": step.id, "ordinal": ordinal, "path": path}
+    return TaskNode(id=id, title=title, created_at_ms=ctx.now_ms, updated_at_ms=ctx.now_ms, **place)
 
 
 def _record_change(
-    ctx: Context,
-    task: Work,
-    node: TaskNode,
-    change: Change,
-    before: Json | None,
-    after: Json | None,
+    ctx: Context, task: Work, node: TaskNode, change: Change, before: Json | None, after: Json | None
 ) -> tuple[Work, Json]:
     task = touch(ctx, task)
     payload = {**_place(task, node), "title": node.title}
-    event = write_event(ctx, task.id, change.event, payload, node.path)
-    record(ctx, task.id, node.id, node.path, replace(change, payload=payload), before, after, event)
-    return task, event
+    return task, log(ctx, task.id, replace(change, payload=payload), node.id, node.path, before, after)
 
 
 def _normal(task: Work, path: str) -> str:
@@ -239,9 +212,5 @@ def _place(task: Work, node: TaskNode) -> Json:
 
 
 def _answer(task: Work, node: TaskNode, event: Json) -> Json:
-    return {
-        "task": task.id,
-        "revision": task.revision,
-        "node": {"node_id": node.id, "path": node.path},
-        "event": event,
-    }
+    place = {"node_id": node.id, "path": node.path}
+    return {"task": task.id, "revision": task.revision, "node": place, "event": event}

@@ -8,10 +8,12 @@ from clew.errors import ClewError
 from clew.registry.context import Context
 from clew.registry.write_log import LoggedWrite, Undone, changed_since, undoer
 from clew.store.events import EventRow, event_id, events_about
+from clew.store.rows import select
 from clew.surroundings import clew_command
-from clew.tasks.claims import disown_claims
 from clew.tasks.endings import delete_step, delete_work
-from clew.tasks.history import UndoEntry, entry_of, turn
+from clew.tasks.evidence import disown_claims
+from clew.tasks.history import turn
+from clew.tasks.journal import UndoEntry
 from clew.tasks.plans import find_work, tasks_of
 from clew.tasks.proof_receipts import CLAIMED, DISOWNED
 from clew.tasks.steps import find_step
@@ -44,9 +46,8 @@ def undo_work(ctx: Context, write: LoggedWrite) -> Undone:
 
 def _entries(ctx: Context, write: LoggedWrite) -> Sequence[UndoEntry]:
     """Its lines in the undo log, the last first: later ones may build on earlier ones."""
-    sql = "SELECT * FROM task_operation WHERE workspace = ? AND event >= ? AND event <= ? ORDER BY seq DESC"
     ends = event_id(write.first_event), event_id(write.event)
-    return [entry_of(row) for row in ctx.tx.all(sql, ctx.workspace, *ends)]
+    return select(ctx.tx, ctx.workspace, UndoEntry, "event >= ? AND event <= ? ORDER BY seq DESC", *ends)
 
 
 def _turned(ctx: Context, entry: UndoEntry) -> str:

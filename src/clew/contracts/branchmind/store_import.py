@@ -9,20 +9,19 @@ from typing import Annotated
 from pydantic import Field
 
 from clew.canonical import Json
+from clew.contracts.branchmind.adopted_log import REFS, Adoption, adopt_log, adopt_refs
+from clew.contracts.branchmind.adopted_work import HISTORY, adopt_events, adopt_history, adopt_work
 from clew.contracts.branchmind.import_offer import found_store, import_command, note_import
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_workspace, confined, real_path
 from clew.index.item_reads import items_by_ref
 from clew.original_store import FILE, USUAL
-from clew.reasoning.adopted_log import Adoption, adopt_log
-from clew.reasoning.document_log import REFS, adopt_refs
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import MOST_WORKSPACES, permits
 from clew.store.sqlite_files import ForeignStore, opened_foreign
 from clew.store.workspaces import declare_events, last_used_workspaces
 from clew.surroundings import placed
-from clew.tasks.adopted_work import HISTORY, adopt_events, adopt_history, adopt_work
 
 NEEDED = ("workspaces", "doc_entries", "graph_node_versions", "tasks")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import check_anchor
 from clew.kinds import statuses
@@ -46,7 +47,7 @@ class AnchorsList(Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most anchors.")] = 50
 
 
-def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def list_lines(result: Json, default_workspace: str) -> list[str]:
     if "anchors" not in result:
         return ["anchors"]
     where, shown = {"workspace": result["workspace"]}, result["anchors"][:LISTED]
@@ -61,7 +62,7 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return lines + [command(name, {**params, **where}, default_workspace) for name, params in calls]
 
 
-def _anchor_line(anchor: dict[str, Any]) -> str:
+def _anchor_line(anchor: Json) -> str:
     title = argument(shorten(one_line(anchor["title"]), 72))
     return f"- {anchor['id']} kind={anchor['kind']} status={anchor['status']} title={title}"
 
@@ -72,7 +73,7 @@ LIST_BUDGET = Budget(
 
 
 @operation("anchors_list", budget=LIST_BUDGET, view=View(in_lines=True, lines=list_lines))
-def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
+def anchors_list(ctx: Context, args: AnchorsList) -> Json:
     """List the anchors: named areas of the system that knowledge hangs on."""
     parts, params = ["workspace = ?"], [ctx.workspace]
     for column in ("kind", "status"):
@@ -96,7 +97,7 @@ class AnchorsExport(Bounded):
     format: Annotated[Literal["mermaid", "text"], Field(description="mermaid draws a flowchart.")] = "mermaid"
 
 
-def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def export_lines(result: Json, default_workspace: str) -> list[str]:
     if "anchors_count" not in result:
         return ["export"]
     return [f"export format={result['format']} anchors={result['anchors_count']}", *result.get("text", "").split("\n")]
@@ -111,7 +112,7 @@ def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     ),
     view=View(in_lines=True, lines=export_lines),
 )
-def anchors_export(ctx: Context, args: AnchorsExport) -> dict[str, Any]:
+def anchors_export(ctx: Context, args: AnchorsExport) -> Json:
     """Draw the map of anchors as a mermaid flowchart or as text."""
     anchors = all_anchors(ctx, MOST_ANCHORS + 1)
     shown = anchors[:MOST_ANCHORS]
@@ -177,7 +178,7 @@ class AnchorsBootstrap(Bounded):
     ),
     example={"anchors": [{"id": "a:core", "title": "Core", "kind": "component"}]},
 )
-def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
+def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> Json:
     """Register or replace many anchors at once, all or none."""
     wanted = sorted((checked(_anchor(item)) for item in args.anchors), key=lambda anchor: anchor.id)
     twice = sorted({a.id for a, b in pairwise(wanted) if a.id == b.id})
@@ -186,27 +187,14 @@ def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
     # In the order of ids, so that the order in the call does not change the events.
     done = [{"id": anchor.id, "created": upsert(ctx, anchor)} for anchor in wanted]
     created = sum(1 for item in done if item["created"])
-    return {
-        "workspace": ctx.workspace,
-        "anchors": done,
-        "count": len(done),
-        "created": created,
-        "updated": len(done) - created,
-    }
+    counts = {"count": len(done), "created": created, "updated": len(done) - created}
+    return {"workspace": ctx.workspace, "anchors": done, **counts}
 
 
 def _anchor(item: AnchorInput) -> Anchor:
-    return Anchor(
-        id=item.id,
-        title=item.title,
-        kind=item.kind,
-        status=item.status,
-        description=item.description,
-        refs=tuple(item.refs),
-        aliases=tuple(item.aliases),
-        parent_id=item.parent_id,
-        depends_on=tuple(item.depends_on),
-    )
+    given: Json = item.model_dump()
+    lists = {name: tuple(given[name]) for name in ("refs", "aliases", "depends_on")}
+    return Anchor(**(given | lists))
 
 
 def checked(anchor: Anchor) -> Anchor:
@@ -252,13 +240,10 @@ def _refuse_taken_names(ctx: Context, anchor: Anchor) -> None:
 
 
 def _taken(field: str, name: str, why: str, look_at: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"{field}: {name} {why}",
-        "Choose another name, or merge the two anchors.",
-        [{"kind": "conflict", "field": field}],
-        [suggest("open", "Shows the anchor that has the name.", "high", id=look_at)],
-    )
+    recovery = "Choose another name, or merge the two anchors."
+    hints = [{"kind": "conflict", "field": field}]
+    ways = [suggest("open", "Shows the anchor that has the name.", "high", id=look_at)]
+    return ClewError("INVALID_INPUT", f"{field}: {name} {why}", recovery, hints, ways)
 
 
 # In effect all anchors: a check of the map must see the whole map.
@@ -290,9 +275,8 @@ class MapIssue:
     def rank(self) -> tuple[str, str, str, str]:
         return (self.severity, self.code, self.anchor, self.message)
 
-    def to_json(self) -> dict[str, str]:
-        found = {"severity": self.severity, "code": self.code, "anchor": self.anchor, "message": self.message}
-        return {**found, "hint": _HINTS[self.code]}
+    def to_json(self) -> Json:
+        return {**picked(self, "severity", "code", "anchor", "message"), "hint": _HINTS[self.code]}
 
 
 class AnchorsLint(Bounded):
@@ -303,7 +287,7 @@ class AnchorsLint(Bounded):
     "anchors_lint",
     budget=Budget((Trim("issues", drop="last", count="count", more="has_more"),), None, keep=("workspace", "count")),
 )
-def anchors_lint(ctx: Context, args: AnchorsLint) -> dict[str, Any]:
+def anchors_lint(ctx: Context, args: AnchorsLint) -> Json:
     """Check the anchors for dangling names, cycles and orphans."""
     issues = sorted(_issues(ctx), key=MapIssue.rank)
     shown = issues[: args.limit]

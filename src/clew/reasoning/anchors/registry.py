@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json, as_json
 from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import ANCHOR, check_anchor
 from clew.kinds import statuses
@@ -51,20 +52,8 @@ class Anchor(TableRow):
     created_at_ms: int = 0
     updated_at_ms: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "title": self.title,
-            "kind": self.kind,
-            "status": self.status,
-            "description": self.description,
-            "refs": list(self.refs),
-            "aliases": list(self.aliases),
-            "parent_id": self.parent_id,
-            "depends_on": list(self.depends_on),
-            "created_at_ms": self.created_at_ms,
-            "updated_at_ms": self.updated_at_ms,
-        }
+    def to_json(self) -> Json:
+        return as_json(self)
 
 
 def slug_title(anchor_id: str) -> str:
@@ -91,12 +80,11 @@ def with_aliases(ctx: Context, rows: Sequence[Row]) -> list[Anchor]:
 def aliases_of(ctx: Context, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     if not ids:
         return {}
-    rows = ctx.tx.all(
+    sql = (
         f"SELECT anchor, alias FROM anchor_alias WHERE workspace = ? AND anchor IN ({placeholders(len(ids))})"
-        " ORDER BY anchor, alias",
-        ctx.workspace,
-        *ids,
+        " ORDER BY anchor, alias"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *ids)
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(row["anchor"], []).append(row["alias"])
@@ -123,10 +111,8 @@ def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
     upsert(ctx.tx, ctx.workspace, saved)
     # The anchor holds all its aliases, so those that it no longer names are removed.
     ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
-    ctx.tx.many(
-        "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)",
-        [(ctx.workspace, alias, saved.id) for alias in saved.aliases],
-    )
+    sql = "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)"
+    ctx.tx.many(sql, [(ctx.workspace, alias, saved.id) for alias in saved.aliases])
     return saved
 
 
@@ -185,9 +171,13 @@ def note_call(anchor_id: str, title: str, kind: str = "component", priority: str
     return suggest("macro_anchor_note", "Binds a note to the anchor, and registers it if needed.", priority, **params)
 
 
-def unknown_anchor(anchor_id: str) -> Exception:
-    ways = [note_call(anchor_id, slug_title(anchor_id), priority="high")]
-    return unknown_id("anchor", anchor_id, "List the anchors, or register this one.", ways)
+def known_anchor(ctx: Context, anchor_id: str) -> Anchor:
+    """The anchor with this id; refused if it is not registered."""
+    anchor = find_anchor(ctx, anchor_id)
+    if anchor is None:
+        ways = [note_call(anchor_id, slug_title(anchor_id), priority="high")]
+        raise unknown_id("anchor", anchor_id, "List the anchors, or register this one.", ways)
+    return anchor
 
 
 EVERY = 1_000_000
@@ -196,23 +186,19 @@ EVERY = 1_000_000
 @retracter("anchor")
 def retract_anchor(ctx: Context, id: str, said: Retraction) -> Retracted:
     """Retract an anchor. It stays in the map as deprecated, so that its cards keep their place."""
-    anchor_id = resolve_anchor(ctx, id, "id")
-    anchor = find_anchor(ctx, anchor_id)
-    if anchor is None:
-        raise unknown_anchor(anchor_id)
-    save_anchor(ctx, replace(anchor, status=statuses.DEPRECATED))
-    ctx.emit("reasoning", "anchor_updated", anchor_id, {"kind": anchor.kind, "why": said.why})
-    return Retracted(statuses.DEPRECATED)
+    return Retracted(_set_status(ctx, id, statuses.DEPRECATED, said.why))
 
 
 @restorer("anchor")
 def restore_anchor(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    anchor = find_anchor(ctx, resolve_anchor(ctx, id, "id"))
-    if anchor is None:
-        raise unknown_anchor(id)
-    save_anchor(ctx, replace(anchor, status=statuses.ACTIVE))
+    return Restoration(_set_status(ctx, id, statuses.ACTIVE, why))
+
+
+def _set_status(ctx: Context, id: str, status: str, why: str) -> str:
+    anchor = known_anchor(ctx, resolve_anchor(ctx, id, "id"))
+    save_anchor(ctx, replace(anchor, status=status))
     ctx.emit("reasoning", "anchor_updated", anchor.id, {"kind": anchor.kind, "why": why})
-    return Restoration(statuses.ACTIVE)
+    return status
 
 
 class AnchorsRename(Input):
@@ -221,12 +207,10 @@ class AnchorsRename(Input):
 
 
 @operation("anchors_rename", writes=True, example={"from": "a:core", "to": "a:kernel"})
-def anchors_rename(ctx: Context, args: AnchorsRename) -> dict[str, Any]:
+def anchors_rename(ctx: Context, args: AnchorsRename) -> Json:
     """Give an anchor another id; the old one stays as an alias."""
     old, new = check_anchor(args.from_, "from"), check_anchor(args.to, "to")
-    anchor = find_anchor(ctx, old)
-    if anchor is None:
-        raise unknown_anchor(old)
+    anchor = known_anchor(ctx, old)
     if find_anchor(ctx, new) is not None or (owner_of(ctx, new) is not None):
         raise _taken(new)
     # Before the new one is saved, because the old id becomes an alias, and no name may be both.
@@ -248,12 +232,10 @@ class AnchorsMerge(Input):
 @operation(
     "anchors_merge", writes=True, idempotent=True, destructive=True, example={"from": ["a:old"], "into": "a:core"}
 )
-def anchors_merge(ctx: Context, args: AnchorsMerge) -> dict[str, Any]:
+def anchors_merge(ctx: Context, args: AnchorsMerge) -> Json:
     """Merge anchors into one; their ids stay as aliases of it."""
     into = check_anchor(args.into, "into")
-    anchor = find_anchor(ctx, into)
-    if anchor is None:
-        raise unknown_anchor(into)
+    anchor = known_anchor(ctx, into)
     given = list(dict.fromkeys(check_anchor(value, "from") for value in args.from_))
     skipped = [old for old in given if old == into or owner_of(ctx, old) == into]
     merged = [old for old in given if old not in skipped]
@@ -262,20 +244,12 @@ def anchors_merge(ctx: Context, args: AnchorsMerge) -> dict[str, Any]:
     if merged:
         ctx.emit("reasoning", "anchors_merged", into, {"from": merged})
     final = find_anchor(ctx, into) or anchor
-    return {
-        "workspace": ctx.workspace,
-        "from": given,
-        "into": into,
-        "merged": merged,
-        "skipped": skipped,
-        "anchor": final.to_json(),
-    }
+    done = {"from": given, "into": into, "merged": merged, "skipped": skipped}
+    return {"workspace": ctx.workspace, **done, "anchor": final.to_json()}
 
 
 def _swallow(ctx: Context, into: Anchor, old: str) -> Anchor:
-    source = find_anchor(ctx, old)
-    if source is None:
-        raise unknown_anchor(old)
+    source = known_anchor(ctx, old)
     delete_anchor(ctx, old)
     aliases = {*into.aliases, *source.aliases, old} - {into.id}
     save_anchor(ctx, replace(into, aliases=tuple(sorted(aliases))))
@@ -299,10 +273,7 @@ def _repoint(ctx: Context, old: set[str], new: str) -> None:
 
 
 def _taken(new: str) -> ClewError:
-    return ClewError(
-        "INVALID_INPUT",
-        f"to: {new} is taken",
-        "Choose another id, or merge the two anchors.",
-        [{"kind": "conflict", "field": "to"}],
-        [suggest("open", "Shows the anchor that has the name.", "high", id=new)],
-    )
+    recovery = "Choose another id, or merge the two anchors."
+    hints = [{"kind": "conflict", "field": "to"}]
+    ways = [suggest("open", "Shows the anchor that has the name.", "high", id=new)]
+    return ClewError("INVALID_INPUT", f"to: {new} is taken", recovery, hints, ways)

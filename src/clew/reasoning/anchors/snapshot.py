@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, shorten, suggest
+from clew.canonical import Json, as_json
+from clew.errors import ClewError, invalid, shorten, suggest
 from clew.reasoning.anchors.map import AnchorIds, AnchorTitle, Description, Kind, Refs, Status, checked, upsert
 from clew.reasoning.anchors.registry import (
     ANCHOR_DEFAULT,
     Anchor,
     aliases_of,
     find_anchor,
+    known_anchor,
     note_call,
     resolve_anchor,
     slug_title,
-    unknown_anchor,
 )
 from clew.reasoning.branches import branch_by_id, checked_out
-from clew.reasoning.cards.card import CardWritten, write_card
+from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card, check_card_type
 from clew.reasoning.documents import branch_name
 from clew.reasoning.graph import Node, PlacedNode, node, node_json
@@ -48,7 +50,7 @@ class LinkedCards:
     places: list[PlacedNode]
     has_more: bool
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Json:
         return {"links_count": len(self.places), "links_has_more": self.has_more}
 
     def shown(self, include_drafts: bool) -> list[PlacedNode]:
@@ -77,24 +79,17 @@ def linked_cards(ctx: Context, anchor_id: str) -> LinkedCards:
     return LinkedCards(list(places.values()), len(rows) > MOST_LINKS)
 
 
-def by_priority(places: list[PlacedNode]) -> list[PlacedNode]:
+def ranked(places: list[PlacedNode], types: Sequence[str]) -> list[PlacedNode]:
     """Pinned cards first, then by the rank of their type, then the newest."""
-    return sorted(places, key=lambda item: (_unpinned(item.node), PRIORITY.index(item.node.type), *_age(item.node)))
+
+    def rank(item: PlacedNode) -> tuple[bool, int, int, str]:
+        card = item.node
+        return (not is_pinned(card.tags), types.index(card.type), -card.last_seq, card.id)
+
+    return sorted(places, key=rank)
 
 
-def by_type_name(places: list[PlacedNode]) -> list[PlacedNode]:
-    return sorted(places, key=lambda item: (_unpinned(item.node), item.node.type, *_age(item.node)))
-
-
-def _unpinned(card: Node) -> bool:
-    return not is_pinned(card.tags)
-
-
-def _age(card: Node) -> tuple[int, str]:
-    return (-card.last_seq, card.id)
-
-
-def places_json(ctx: Context, places: list[PlacedNode]) -> list[dict[str, Any]]:
+def places_json(ctx: Context, places: list[PlacedNode]) -> list[Json]:
     names: dict[int, str] = {}
     return [
         {**node_json(item.node), "branch": branch_name(ctx, item.branch, names), "graph_doc": item.doc}
@@ -102,32 +97,27 @@ def places_json(ctx: Context, places: list[PlacedNode]) -> list[dict[str, Any]]:
     ]
 
 
-def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[dict[str, Any]]:
+def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[Json]:
     """The tasks on whose branches the anchor's cards are, the last touched first."""
     newest: dict[int, int] = {}
     for item in places:
         newest[item.branch] = max(newest.get(item.branch, 0), item.node.last_ts_ms)
     if not newest or not limit:
         return []
-    rows = ctx.tx.all(
+    sql = (
         "SELECT id, branch, graph_doc FROM reasoning_ref WHERE workspace = ? AND kind = 'task'"
-        f" AND branch IN ({placeholders(len(newest))})",
-        ctx.workspace,
-        *newest,
+        f" AND branch IN ({placeholders(len(newest))})"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, *newest)
     tasks = [_task(ctx, row, newest[row["branch"]]) for row in rows]
     return sorted(tasks, key=lambda task: (-task["last_ts_ms"], task["task"]))[:limit]
 
 
-def _task(ctx: Context, row: dict[str, Any], last_ts_ms: int) -> dict[str, Any]:
+def _task(ctx: Context, row: Json, last_ts_ms: int) -> Json:
     """A task by its node in its own graph, so that no table of tasks is read here."""
     shown = node(ctx, branch_by_id(ctx, row["branch"]), row["graph_doc"], f"task:{row['id']}")
-    return {
-        "task": row["id"],
-        "title": shown.title if shown else None,
-        "status": shown.status if shown else None,
-        "last_ts_ms": last_ts_ms,
-    }
+    title, status = (shown.title, shown.status) if shown else (None, None)
+    return {"task": row["id"], "title": title, "status": status, "last_ts_ms": last_ts_ms}
 
 
 SHOWN_CARDS, SHOWN_TASKS = 10, 3
@@ -142,7 +132,7 @@ class AnchorSnapshot(Bounded):
     include_drafts: Annotated[bool, Field(description="Show drafts too.")] = False
 
 
-def snapshot_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def snapshot_lines(result: Json, default_workspace: str) -> list[str]:
     anchor = result.get("anchor")
     if anchor is None:
         return ["anchor"]
@@ -156,11 +146,11 @@ def snapshot_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [*lines, _line("macro_anchor_note", result, default_workspace, **note["params"])]
 
 
-def _card_line(card: dict[str, Any]) -> str:
+def _card_line(card: Json) -> str:
     return f"- {card['type']} {card['id']}: {shorten(one_line(card['title'] or card['text'] or card['id']), 84)}"
 
 
-def _task_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def _task_lines(result: Json, default_workspace: str) -> list[str]:
     tasks = result["tasks"][:SHOWN_TASKS]
     if not tasks:
         return []
@@ -168,7 +158,7 @@ def _task_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [f"tasks {named}", _line("tasks_snapshot", result, default_workspace, task=tasks[0]["task"])]
 
 
-def _line(name: str, result: dict[str, Any], default_workspace: str, **params: Any) -> str:
+def _line(name: str, result: Json, default_workspace: str, **params: Any) -> str:
     return command(name, {**params, "workspace": result["workspace"]}, default_workspace)
 
 
@@ -192,14 +182,12 @@ SNAPSHOT_BUDGET = Budget(
     example={"anchor": "a:storage"},
     view=View(in_lines=True, lines=snapshot_lines),
 )
-def anchor_snapshot(ctx: Context, args: AnchorSnapshot) -> dict[str, Any]:
+def anchor_snapshot(ctx: Context, args: AnchorSnapshot) -> Json:
     """Show an anchor with what is known about its area and the tasks that touched it."""
     anchor_id = resolve_anchor(ctx, args.anchor)
-    anchor = find_anchor(ctx, anchor_id)
-    if anchor is None:
-        raise unknown_anchor(anchor_id)
+    anchor = known_anchor(ctx, anchor_id)
     linked = linked_cards(ctx, anchor_id)
-    places = by_priority(linked.shown(args.include_drafts))
+    places = ranked(linked.shown(args.include_drafts), PRIORITY)
     return {
         "workspace": ctx.workspace,
         "anchor": anchor.to_json(),
@@ -218,7 +206,7 @@ def anchor_names(ctx: Context, ids: list[str]) -> list[Named]:
 
 
 @opener("anchor")
-def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> Json:
     """The anchor as `open` shows it. An unregistered one is shown from the cards that name it."""
     anchor_id = resolve_anchor(ctx, anchor, "id")
     record = find_anchor(ctx, anchor_id)
@@ -227,7 +215,7 @@ def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> 
         way = note_call(anchor_id, slug_title(anchor_id))
         ctx.warn("ANCHOR_UNREGISTERED", f"{anchor_id} is not registered", "Register it with macro_anchor_note.")
         ctx.suggest(way)
-    places = by_type_name(linked.shown(include_drafts))
+    places = ranked(linked.shown(include_drafts), sorted(PRIORITY))
     shown = places[: max(1, min(limit, 50))]
     return {
         "kind": "anchor",
@@ -240,7 +228,7 @@ def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> 
     }
 
 
-def _anchor_json(anchor_id: str, record: Anchor | None, linked: LinkedCards) -> dict[str, Any]:
+def _anchor_json(anchor_id: str, record: Anchor | None, linked: LinkedCards) -> Json:
     if record is not None:
         return record.to_json()
     moments = [item.node.last_ts_ms for item in linked.places]
@@ -270,7 +258,7 @@ class MacroAnchorNote(Input):
     step: StepInput = None
 
 
-def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def note_lines(result: Json, default_workspace: str) -> list[str]:
     anchor, place = result["anchor"], result["workspace"]
     done = "created" if anchor["created"] else "updated"
     where = "" if place == default_workspace else f" workspace={place}"
@@ -286,7 +274,7 @@ def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     example={"anchor": "a:storage", "content": "Writers queue on one row.", "title": "Storage", "kind": "component"},
     view=View(in_lines=True, lines=note_lines),
 )
-def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> dict[str, Any]:
+def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> Json:
     """Bind knowledge to an area of the system: register or update the anchor and write a card tagged with it."""
     anchor_id = resolve_anchor(ctx, args.anchor)
     created = upsert(ctx, _record(ctx, args, anchor_id))
@@ -298,7 +286,7 @@ def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> dict[str, Any]:
         "workspace": ctx.workspace,
         "anchor": {**(anchor.to_json() if anchor else {}), "created": created},
         "scope": {"branch": scope.branch.name, "trace_doc": scope.trace, "graph_doc": scope.graph},
-        "note": _note(written),
+        "note": as_json(written, "trace_seq"),
     }
 
 
@@ -308,15 +296,12 @@ def _record(ctx: Context, args: MacroAnchorNote, anchor_id: str) -> Anchor:
     if current is None and (args.title is None or args.kind is None):
         way = note_call(anchor_id, args.title or slug_title(anchor_id), args.kind or "component", "high")
         way["params"]["content"] = args.content
-        raise ClewError(
-            "INVALID_INPUT",
-            f"title: {anchor_id} is new, so title and kind are needed",
-            "Give both.",
-            [{"kind": "missing_required", "field": name} for name in ("title", "kind") if getattr(args, name) is None],
-            [way],
-        )
+        lacking = [name for name in ("title", "kind") if getattr(args, name) is None]
+        hints = [{"kind": "missing_required", "field": name} for name in lacking]
+        message = f"title: {anchor_id} is new, so title and kind are needed"
+        raise ClewError("INVALID_INPUT", message, "Give both.", hints, [way])
     base = current or Anchor(anchor_id, args.title or "")
-    given: dict[str, Any] = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
+    given: Json = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
     lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     return checked(replace(base, **{**given, **lists}))
 
@@ -341,18 +326,7 @@ def _card(args: MacroAnchorNote, anchor_id: str) -> Card:
     kind = check_card_type(args.card_type, "card_type")
     if not args.content.strip():
         way = suggest("anchors_list", "Shows the anchors there are.")
-        hint = {"kind": "non_empty", "field": "content"}
-        raise ClewError("INVALID_INPUT", "content: must not be empty", "Write what is known.", [hint], [way])
+        raise invalid("content", "must not be empty", "Write what is known.", [way], kind="non_empty")
     visibility = args.visibility or ("canon" if kind in PROOF_TYPES else "draft")
     tags = {anchor_id, CANON if visibility == "canon" else DRAFT, *([PINNED] if args.pin else [])}
     return Card(None, kind, None, args.content.strip(), tags=tuple(sorted(tags)), meta={"anchor": anchor_id})
-
-
-def _note(written: CardWritten) -> dict[str, Any]:
-    return {
-        "card_id": written.card_id,
-        "inserted": written.inserted,
-        "nodes_upserted": written.nodes_upserted,
-        "edges_upserted": written.edges_upserted,
-        "last_seq": written.last_seq,
-    }

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import orjson
 from pydantic import Field
 
-from clew.canonical import canonical_bytes
+from clew.canonical import Json, canonical_bytes, picked
 from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
@@ -26,6 +26,7 @@ from clew.reasoning.scope import (
     StepInput,
     Target,
     TraceDoc,
+    located,
     resolve_scope,
     resolve_step,
 )
@@ -109,14 +110,19 @@ def trace_entry(ctx: Context, scope: Scope, card_id: str) -> Row | None:
     return None
 
 
-def change_card(ctx: Context, scope: Scope, card: Node, what: dict[str, Any], **fields: Any) -> Node | None:
+def change_card(ctx: Context, scope: Scope, card: Node, what: Json, **fields: Any) -> Node | None:
     """Write the card's next version with some fields changed; None if nothing would change."""
-    state = {name: getattr(card, name) for name in ("id", "type", "title", "text", "status", "tags", "meta")}
-    if all(state[name] == value for name, value in fields.items()):
+    state = said_by(card)
+    if state | fields == state:
         return None
-    written = put_node(ctx, scope.branch, scope.graph, **{**state, **fields})
+    written = put_node(ctx, scope.branch, scope.graph, id=card.id, **(state | fields))
     ctx.emit("reasoning", "card_changed", card.id, {**what, "branch": scope.branch.name})
     return written
+
+
+def said_by(card: Card | Node) -> Json:
+    """What a card says, without its id."""
+    return {name: getattr(card, name) for name in ("type", "title", "text", "status", "tags", "meta")}
 
 
 def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") -> Node:
@@ -132,7 +138,7 @@ def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") ->
     return found
 
 
-def place_params(scope: Scope) -> dict[str, Any]:
+def place_params(scope: Scope) -> Json:
     """The arguments with which another call names this scope's graph."""
     if scope.target is not None:
         return {"target": scope.target}
@@ -166,34 +172,17 @@ def _with_default_tags(card: Card, step: StepFocus | None) -> Card:
 def _append(
     ctx: Context, scope: Scope, card_id: str, card: Card, edges: dict[str, list[str]], step: StepFocus | None
 ) -> Row:
-    meta = {"card_id": card_id, "type": card.type, "status": card.status, "tags": list(card.tags), "meta": card.meta}
-    return append(
-        ctx,
-        scope.branch.id,
-        scope.trace,
-        content=card.text,
-        doc_kind=TRACE,
-        title=card.title,
-        format=FORMAT,
-        meta={**meta, **edges, **({"step": step.to_json()} if step else {})},
-        source=f"card:{card_id}",
-        item_source=None,  # the card's node has the search item
-    )
+    meta = {"card_id": card_id, **picked(card, "type", "status", "tags", "meta"), **edges}
+    meta |= {"step": step.to_json()} if step else {}
+    said: Json = {"content": card.text, "title": card.title, "format": FORMAT, "meta": meta}
+    # The card's node has the search item.
+    return append(ctx, scope.branch.id, scope.trace, doc_kind=TRACE, source=f"card:{card_id}", item_source=None, **said)
 
 
 def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | None) -> list[tuple[str, int]]:
-    fields: dict[str, Any] = {
-        "type": card.type,
-        "title": card.title,
-        "text": card.text,
-        "status": card.status,
-        "tags": card.tags,
-        "meta": card.meta,
-    }
-    if current is not None and all(getattr(current, name) == value for name, value in fields.items()):
+    if current is not None and said_by(current) == said_by(card):
         return []
-    written = put_node(ctx, scope.branch, scope.graph, id=card_id, **fields)
-    return [("node", written.last_seq)]
+    return [("node", put_node(ctx, scope.branch, scope.graph, id=card_id, **said_by(card)).last_seq)]
 
 
 def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]], fresh: bool) -> list[tuple[str, int]]:
@@ -202,9 +191,13 @@ def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]],
     for rel, ends in edges.items():
         for end in ends:
             # A fresh id cannot have edges yet, and each lookup costs a query.
-            if fresh or edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
+            if fresh or not _linked(ctx, scope, card_id, rel, end):
                 made.append(("edge", put_edge(ctx, scope.branch, scope.graph, card_id, rel, end).last_seq))
     return made
+
+
+def _linked(ctx: Context, scope: Scope, start: str, rel: str, end: str) -> bool:
+    return edge(ctx, scope.branch, scope.graph, (start, rel, end)) is not None
 
 
 def _refuse_other(ctx: Context, scope: Scope, card: Card, edges: dict[str, list[str]], known: Row) -> None:
@@ -215,14 +208,8 @@ def _refuse_other(ctx: Context, scope: Scope, card: Card, edges: dict[str, list[
     current = node(ctx, scope.branch, scope.graph, card_id)
     now = None if current is None else Card(card_id, *_node_content(current))
     same = _content(card) in [_content(first), _content(now) if now else None]
-    missing = {
-        rel: [
-            end
-            for end in ends
-            if end not in meta[rel] and not edge(ctx, scope.branch, scope.graph, (card_id, rel, end))
-        ]
-        for rel, ends in edges.items()
-    }
+    new = {rel: [end for end in ends if end not in meta[rel]] for rel, ends in edges.items()}
+    missing = {rel: [end for end in ends if not _linked(ctx, scope, card_id, rel, end)] for rel, ends in new.items()}
     if same and not any(missing.values()):
         return
     raise _id_taken(scope, card_id, missing if same else {})
@@ -242,14 +229,10 @@ def _content(card: Card) -> tuple[Any, ...]:
 
 
 def _id_taken(scope: Scope, card_id: str, missing: dict[str, list[str]]) -> ClewError:
-    ways = [
-        suggest(
-            "think_link", "Adds the edge to the card that exists.", "high", **_edge_params(scope, card_id, rel, end)
-        )
-        for rel, ends in missing.items()
-        for end in ends[:1]
-    ]
-    ways.append(suggest("think_query", "Shows the card that has this id.", ids=[card_id], **place_params(scope)))
+    lacking = [{"from": card_id, "rel": rel, "to": ends[0]} for rel, ends in missing.items() if ends]
+    place, reason = place_params(scope), "Adds the edge to the card that exists."
+    ways = [suggest("think_link", reason, "high", **edge, **place) for edge in lacking]
+    ways.append(suggest("think_query", "Shows the card that has this id.", ids=[card_id], **place))
     return ClewError(
         "INVALID_INPUT",
         f"card.id: {card_id} was written with other content",
@@ -257,10 +240,6 @@ def _id_taken(scope: Scope, card_id: str, missing: dict[str, list[str]]) -> Clew
         [{"kind": "conflict", "field": "card.id"}],
         ways,
     )
-
-
-def _edge_params(scope: Scope, start: str, rel: str, end: str) -> dict[str, Any]:
-    return {"from": start, "rel": rel, "to": end, **place_params(scope)}
 
 
 class ThinkCard(Input):
@@ -284,7 +263,7 @@ class ThinkCard(Input):
         "card": {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
     },
 )
-def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
+def think_card(ctx: Context, args: ThinkCard) -> Json:
     """Keep a thought: hypothesis, question, test, evidence, decision, note, frame or update.
 
     One transaction writes the trace entry, the graph node and its edges. A card with an id that is sent again changes
@@ -295,24 +274,20 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
         listed = _lists_notes(ctx)
         label = read_card(args.card).label
         ctx.suggest(_note_call(step, written.card_id, label) if listed else _snapshot_call(ctx, step))
+    ref = {"trace_ref": f"{scope.trace}@{written.trace_seq}"}
     if ctx.is_compact(args.verbosity):
-        return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
-    answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
-    answer["trace_ref"] = _ref(scope.trace, written)
+        return {**picked(written, "card_id", "inserted"), **ref}
+    answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq, **ref}
     if written.last_seq is not None:
         answer["graph_ref"] = f"{scope.graph}@{written.last_seq}"
     return answer
 
 
-def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, Any]:
+def written_json(ctx: Context, scope: Scope, written: CardWritten) -> Json:
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
-        "card_id": written.card_id,
-        "inserted": written.inserted,
-        "graph_applied": {"nodes_upserted": written.nodes_upserted, "edges_upserted": written.edges_upserted},
+        **located(ctx, scope, "trace", "graph"),
+        **picked(written, "card_id", "inserted"),
+        "graph_applied": picked(written, "nodes_upserted", "edges_upserted"),
         "last_seq": written.last_seq,
     }
 
@@ -335,20 +310,14 @@ def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
     return suggest("tasks_note", reason, "medium", task=step.task_id, step_id=step.step_id, note=note)
 
 
-def _ref(doc: str, written: CardWritten) -> str:
-    return f"{doc}@{written.trace_seq}"
-
-
 def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scope, StepFocus | None, CardWritten]:
     card = read_card(args.card, forced_type)
     scope = resolve_scope(ctx, args.target, args.branch, trace=args.trace_doc, graph=args.graph_doc)
     step = resolve_step(ctx, scope, args.step)
     for lost in lost_edges(card):
-        ctx.warn(
-            "EDGES_IN_CARD",
-            f"{lost['field']} inside the card is kept as meta and links nothing",
-            f"Give {lost['field']} beside card, or add the edge with think_link.",
-        )
+        message = f"{lost['field']} inside the card is kept as meta and links nothing"
+        recovery = f"Give {lost['field']} beside card, or add the edge with think_link."
+        ctx.warn("EDGES_IN_CARD", message, recovery)
     if is_form(card.title, card.text):
         ctx.warn(
             "CARD_UNFILLED",
@@ -359,7 +328,7 @@ def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scop
 
 
 def _declare_wrapper(kind: str) -> None:
-    def think_add(ctx: Context, args: ThinkCard) -> dict[str, Any]:
+    def think_add(ctx: Context, args: ThinkCard) -> Json:
         scope, _, written = _write(ctx, args, kind)
         return written_json(ctx, scope, written)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -11,13 +11,13 @@ from clew.errors import Suggestion, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id
 from clew.kinds import statuses
 from clew.kinds.builtin import QUESTION
-from clew.reasoning.cards.card import card_in, change_card, place_params
+from clew.reasoning.cards.card import card_in, change_card, place_params, said_by
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Edge, Node, edge, node, node_json, nodes, put_edge, put_node
 from clew.reasoning.openers import seen_card
-from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, place, scope_holding
+from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, located, place, scope_holding
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, LANE, PINNED, PUBLISHED, SHARED_LANE, is_pinned, lane_of
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.operation import Meta, Name, Names, Text, Whole, operation
 from clew.registry.record import Restoration, Retracted, Retraction, restorer, retracter
@@ -37,7 +37,7 @@ def id_list(given: str | list[str], field: str) -> list[str]:
     return ids
 
 
-def applied_json(ctx: Context, changed: list[Node], edges: int = 0, last_seq: int | None = None) -> dict[str, Any]:
+def applied_json(ctx: Context, changed: list[Node], edges: int = 0, last_seq: int | None = None) -> Json:
     seqs = [item.last_seq for item in changed] + ([last_seq] if last_seq is not None else [])
     return {
         "nodes_upserted": len(changed),
@@ -49,19 +49,10 @@ def applied_json(ctx: Context, changed: list[Node], edges: int = 0, last_seq: in
     }
 
 
-def remark(ctx: Context, scope: Scope, format: str, title: str, message: str | None, meta: dict[str, Any]) -> None:
+def remark(ctx: Context, scope: Scope, format: str, title: str, message: str | None, meta: Json) -> None:
     """Write a trace entry about a change, which the trace would otherwise not show."""
-    append(
-        ctx,
-        scope.branch.id,
-        scope.trace,
-        content=message,
-        doc_kind=TRACE,
-        title=title,
-        format=format,
-        meta=meta,
-        item_source=None,
-    )
+    said: Json = {"content": message, "title": title, "format": format, "meta": meta}
+    append(ctx, scope.branch.id, scope.trace, doc_kind=TRACE, item_source=None, **said)
 
 
 class ThinkSetStatus(RefPlace):
@@ -72,7 +63,7 @@ class ThinkSetStatus(RefPlace):
 
 
 @operation("think_set_status", writes=True, idempotent=True, example={"targets": "CARD-1", "status": "closed"})
-def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
+def think_set_status(ctx: Context, args: ThinkSetStatus) -> Json:
     """Set the status of cards."""
     scope, status = place(ctx, args), check_kind(args.status, "status")
     cards = [card_in(ctx, scope, card_id, "targets") for card_id in id_list(args.targets, "targets")]
@@ -86,49 +77,50 @@ def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
         meta = {"card_ids": ids, "status": status}
         remark(ctx, scope, "think_set_status", f"{', '.join(ids[:5])}: {status}", args.message, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "status": status,
         "applied": applied_json(ctx, written),
     }
 
 
-def _merge_meta(card: Node, meta: dict[str, Any] | None) -> dict[str, Any] | None:
+def _merge_meta(card: Node, meta: Json | None) -> Json | None:
     return card.meta if not meta else {**(card.meta or {}), **meta}
 
 
 @retracter("card")
 def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Retract a card and its published copy. Their new status makes whatever rests on them suspect."""
-    found = seen_card(ctx, id)
-    if found is None:
-        raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
-    branch, doc, card = found
+    """Retract a card. Its new status makes whatever rests on it suspect."""
+    scope, card = _known_card(ctx, id)
     # An answered question was not wrong, so it is resolved, not superseded.
     ended = statuses.RESOLVED if card.type == QUESTION.name else statuses.SUPERSEDED
-    scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else statuses.RETRACTED
-    # The published copy too, for readers who see only published cards.
-    copy = node(ctx, branch, doc, PUBLISHED + id)
-    for item in [card, *([copy] if copy is not None else [])]:
-        change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)
-    remark(ctx, scope, "retract", f"{id}: {status}", said.line, {"card_ids": [id], "status": status})
+    status = ended if said.replaced_by else statuses.RETRACTED
+    _set_status(ctx, scope, card, {"status": status, "why": said.why}, "retract", said.line)
     return Retracted(status)
 
 
 @restorer("card")
 def restore_card(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    """Bring a card and its published copy back with the status they had."""
+    """Bring a card back with the status it had."""
+    scope, card = _known_card(ctx, id)
+    status = was or statuses.OPEN
+    _set_status(ctx, scope, card, {"status": status, "why": why}, "restore", why)
+    return Restoration(status)
+
+
+def _known_card(ctx: Context, id: str) -> tuple[Scope, Node]:
     found = seen_card(ctx, id)
     if found is None:
         raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
     branch, doc, card = found
-    scope, status = scope_holding(ctx, branch, doc), was or statuses.OPEN
-    copy = node(ctx, branch, doc, PUBLISHED + id)
-    for item in [card, *([copy] if copy is not None else [])]:
-        change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": why}, status=status)
-    remark(ctx, scope, "restore", f"{id}: {status}", why, {"card_ids": [id], "status": status})
-    return Restoration(status)
+    return scope_holding(ctx, branch, doc), card
+
+
+def _set_status(ctx: Context, scope: Scope, card: Node, what: Json, act: str, line: str) -> None:
+    """The status of a card and of its published copy, for readers who see only published cards."""
+    status, copy = what["status"], node(ctx, scope.branch, scope.graph, PUBLISHED + card.id)
+    for item in (card, copy) if copy is not None else (card,):
+        change_card(ctx, scope, item, {**what, "previous": item.status}, status=status)
+    remark(ctx, scope, act, f"{card.id}: {status}", line, {"card_ids": [card.id], "status": status})
 
 
 class ThinkPin(RefPlace):
@@ -137,15 +129,13 @@ class ThinkPin(RefPlace):
 
 
 @operation("think_pin", writes=True, idempotent=True, example={"targets": "CARD-1"})
-def think_pin(ctx: Context, args: ThinkPin) -> dict[str, Any]:
+def think_pin(ctx: Context, args: ThinkPin) -> Json:
     """Pin cards so that every view shows them first, or take the pin off."""
     scope = place(ctx, args)
     cards = [card_in(ctx, scope, card_id, "targets") for card_id in id_list(args.targets, "targets")]
     changed = [set_pin(ctx, scope, card, args.pinned) for card in cards]
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "pinned": args.pinned,
         "applied": applied_json(ctx, [card for card in changed if card is not None]),
     }
@@ -161,28 +151,18 @@ class ThinkPins(BoundedPlace):
     cursor: Annotated[Whole | None, Field(description="List pins older than this seq.")] = None
 
 
-PINS_BUDGET = Budget(
-    (
-        Clip("pins[].text", 400),
-        Trim("pins", drop="last", floor=1, page="pagination", key="last_seq"),
-        Clip("pins[].text", 80),
-        Trim("pins", drop="last", page="pagination", key="last_seq"),
-    ),
-    keep=("branch", "graph_doc"),
-)
+_PINS = Trim("pins", drop="last", page="pagination", key="last_seq")
+PINS_BUDGET = Budget(shrinking("pins[].text", (400, 80), _PINS), keep=("branch", "graph_doc"))
 
 
 @operation("think_pins", budget=PINS_BUDGET)
-def think_pins(ctx: Context, args: ThinkPins) -> dict[str, Any]:
+def think_pins(ctx: Context, args: ThinkPins) -> Json:
     """List the pinned cards, newest first."""
     scope = place(ctx, args)
-    page = nodes(
-        ctx, scope.branch, scope.graph, types=CARD_TYPES, tags_all=[PINNED], cursor=args.cursor, limit=args.limit
-    )
+    pins: Json = {"types": CARD_TYPES, "tags_all": [PINNED]}
+    page = nodes(ctx, scope.branch, scope.graph, cursor=args.cursor, limit=args.limit, **pins)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "pins": [node_json(card) for card in page.nodes],
         "pagination": page.page(args.cursor, args.limit),
     }
@@ -197,7 +177,7 @@ class ThinkLink(RefPlace):
 
 
 @operation("think_link", writes=True, idempotent=True, example={"from": "CARD-2", "rel": "supports", "to": "CARD-1"})
-def think_link(ctx: Context, args: ThinkLink) -> dict[str, Any]:
+def think_link(ctx: Context, args: ThinkLink) -> Json:
     """Link two cards: supports, blocks, depends_on or any other relation."""
     scope, rel = place(ctx, args), check_kind(args.rel, "rel")
     start, end = card_in(ctx, scope, args.from_, "from").id, card_in(ctx, scope, args.to, "to").id
@@ -211,9 +191,7 @@ def think_link(ctx: Context, args: ThinkLink) -> dict[str, Any]:
         meta = {"from": start, "rel": rel, "to": end}
         remark(ctx, scope, "think_link", f"{start} {rel} {end}", args.message, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "applied": applied_json(ctx, [], 1 if made else 0, made.last_seq if made else None),
     }
 
@@ -225,22 +203,15 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
     """Write or update the published copy of a card; None if it is up to date."""
     published_id = PUBLISHED + source.id
     current = node(ctx, scope.branch, scope.graph, published_id)
-    fields: dict[str, Any] = {
-        "type": source.type,
-        "title": source.title,
-        "text": source.text,
-        "status": source.status,
-        "tags": _tags(source, current, pin),
-        "meta": {**(source.meta or {}), "published_from": _origin(source)},
-    }
-    if current is not None and all(getattr(current, name) == value for name, value in fields.items()):
+    meta = {**(source.meta or {}), "published_from": _origin(source)}
+    fields = {**said_by(source), "tags": _tags(source, current, pin), "meta": meta}
+    if current is not None and said_by(current) == fields:
         return published_id, None
     written = put_node(ctx, scope.branch, scope.graph, id=published_id, **fields)
     ctx.emit("reasoning", "card_published", published_id, {"source": source.id, "branch": scope.branch.name})
     # The keys of a card's own entry, so that readers of the trace need not tell the two apart.
     meta = {"card_id": published_id, "type": source.type, "tags": list(written.tags), "source_card_id": source.id}
-    if source.meta and "step" in source.meta:
-        meta["step"] = source.meta["step"]
+    meta |= {"step": source.meta["step"]} if source.meta and "step" in source.meta else {}
     remark(ctx, scope, "think_publish", source.title or source.id, source.text, meta)
     return published_id, written
 
@@ -252,7 +223,7 @@ def _tags(source: Node, current: Node | None, pin: bool) -> tuple[str, ...]:
     return tuple(sorted(kept | {SHARED_LANE, CANON} | ({PINNED} if pinned else set())))
 
 
-def _origin(source: Node) -> dict[str, Any]:
+def _origin(source: Node) -> Json:
     lane = lane_of(source.tags)
     agent = lane.removeprefix("agent:") if lane.startswith("agent:") else None
     return {"card_id": source.id, "lane": lane, **({"agent_id": agent} if agent else {})}
@@ -275,16 +246,13 @@ class ThinkPublish(RefPlace):
 
 
 @operation("think_publish", writes=True, idempotent=True, example={"card_id": "CARD-1"})
-def think_publish(ctx: Context, args: ThinkPublish) -> dict[str, Any]:
+def think_publish(ctx: Context, args: ThinkPublish) -> Json:
     """Publish a draft card as a canonical copy; again, the copy follows its source."""
     scope = place(ctx, args)
     source = _unpublished(card_in(ctx, scope, args.card_id), scope)
     published_id, written = publish(ctx, scope, source, args.pin)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "trace", "graph"),
         "source_card_id": source.id,
         "published_card_id": published_id,
         "inserted": written is not None,
@@ -313,7 +281,7 @@ class ThinkNominalMerge(BoundedPlace):
     idempotent=True,
     budget=Budget((Trim("merged_groups", drop="last"),), None, keep=("branch", "graph_doc"), rest=_merged_cards),
 )
-def think_nominal_merge(ctx: Context, args: ThinkNominalMerge) -> dict[str, Any]:
+def think_nominal_merge(ctx: Context, args: ThinkNominalMerge) -> Json:
     """Merge cards of equal type, title and text: one stays, the others are marked merged and point to it."""
     scope = place(ctx, args)
     groups = _groups(_candidates(ctx, scope, args))
@@ -325,9 +293,7 @@ def think_nominal_merge(ctx: Context, args: ThinkNominalMerge) -> dict[str, Any]
             merged += [written] if written else []
             edges.append(put_edge(ctx, scope.branch, scope.graph, card.id, DEDUP, kept.id))
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "merged_groups": [
             {"canonical_id": kept.id, "merged_ids": [card.id for card in others]}
             for kept, others in groups[: args.limit_groups]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json, as_json
 from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id, normal_tags
 from clew.kinds import statuses
@@ -20,7 +21,7 @@ from clew.registry.context import Context
 from clew.registry.operation import MAX_TEXT, Bounded, Name, operation
 
 CardInput = Annotated[
-    Annotated[str, Field(max_length=MAX_TEXT)] | dict[str, Any],
+    Annotated[str, Field(max_length=MAX_TEXT)] | Json,
     Field(
         description="Object with title/text, type, id, status, tags, meta; or its JSON, key: value lines, or a text."
     ),
@@ -46,7 +47,7 @@ class Card:
     text: str | None
     status: str = statuses.OPEN
     tags: tuple[str, ...] = ()
-    meta: dict[str, Any] = field(default_factory=dict)
+    meta: Json = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -59,7 +60,7 @@ class Card:
         return replace(self, meta={**self.meta, **meta})
 
 
-def read_card(given: str | dict[str, Any], forced_type: str | None = None, default_type: str = "note") -> Card:
+def read_card(given: str | Json, forced_type: str | None = None, default_type: str = "note") -> Card:
     """Read a card from any form. `forced_type` wins over the type that the card names."""
     raw = given if isinstance(given, dict) else _from_text(given)
     kind = forced_type or check_card_type(_string(raw, "type", 128) or default_type)
@@ -78,7 +79,7 @@ def read_card(given: str | dict[str, Any], forced_type: str | None = None, defau
     return card
 
 
-def parse_lines(text: str) -> dict[str, Any]:
+def parse_lines(text: str) -> Json:
     """Read `key: value` lines as an object, or the whole text as the card's text. Never refuses anything.
 
     Lines are read as fields if the first one names a key of a card. A line that is indented or is no field continues
@@ -104,14 +105,12 @@ def check_card_type(value: str, field: str = "card.type") -> str:
     kind = value.strip().lower()
     if kind not in CARD_TYPES:
         near = nearest(kind, list(CARD_TYPES)) or "note"
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{field}: {shorten(value, 60)!r} is not a card type",
-            f"Use one of: {', '.join(CARD_TYPES)}.",
-            [{"kind": "choice", "field": field, "expected": ", ".join(CARD_TYPES)}],
-            [suggest("think_template", "Shows what such a card looks like.", "high", type=near)],
-            {"supported_types": list(CARD_TYPES)},
-        )
+        message = f"{field}: {shorten(value, 60)!r} is not a card type"
+        recovery = f"Use one of: {', '.join(CARD_TYPES)}."
+        hints = [{"kind": "choice", "field": field, "expected": ", ".join(CARD_TYPES)}]
+        ways = [suggest("think_template", "Shows what such a card looks like.", "high", type=near)]
+        details = {"supported_types": list(CARD_TYPES)}
+        raise ClewError("INVALID_INPUT", message, recovery, hints, ways, details)
     return kind
 
 
@@ -129,31 +128,28 @@ def _gather(text: str) -> dict[str, str]:
     return {key: "\n".join(lines) for key, lines in fields.items() if key in KEYS or lines}
 
 
-def _object(value: str | None) -> dict[str, Any] | None:
-    if value is None:
-        return None
+def _object(value: str | None) -> Json | None:
     try:
-        parsed = orjson.loads(value)
+        parsed = orjson.loads(value or "null")
     except orjson.JSONDecodeError:
         return None
     return parsed if isinstance(parsed, dict) else None
 
 
-def _from_text(text: str) -> dict[str, Any]:
+def _from_text(text: str) -> Json:
     stripped = text.strip()
     # Text in braces is meant as JSON. Keeping broken JSON as a note's text would hide the mistake.
     if stripped.startswith("{") and stripped.endswith("}"):
         try:
             parsed: Any = orjson.loads(stripped)
         except orjson.JSONDecodeError as problem:
-            raise _refused(
-                "card", f"looks like a JSON object and is not one: {shorten(str(problem), 120)}", kind="type"
-            ) from None
+            message = f"looks like a JSON object and is not one: {shorten(str(problem), 120)}"
+            raise _refused("card", message, kind="type") from None
         return dict(check_inner(parsed, "card"))
     return parse_lines(text)
 
 
-def _card_id(raw: dict[str, Any]) -> str | None:
+def _card_id(raw: Json) -> str | None:
     for key in ("id", "card_id"):
         value = _string(raw, key, 1024)
         if value:
@@ -161,7 +157,7 @@ def _card_id(raw: dict[str, Any]) -> str | None:
     return None
 
 
-def _string(raw: dict[str, Any], key: str, limit: int) -> str | None:
+def _string(raw: Json, key: str, limit: int) -> str | None:
     value = raw.get(key)
     if value is None:
         return None
@@ -186,7 +182,7 @@ def _tags(value: Any) -> tuple[str, ...]:
     return tuple(normal_tags(given, "card.tags"))
 
 
-def _meta(raw: dict[str, Any]) -> dict[str, Any]:
+def _meta(raw: Json) -> Json:
     """The given meta, with every unknown key of the card added."""
     given = raw.get("meta")
     if given is not None and not isinstance(given, dict):
@@ -208,7 +204,7 @@ def lost_edges(card: Card) -> list[Hint]:
     return [{"kind": "misplaced", "field": key} for key in ("supports", "blocks") if key in card.meta]
 
 
-META: dict[str, dict[str, Any]] = {"test": {"run": {"cmd": "<fill: command>"}, "stale_after_days": 30}}
+META: dict[str, Json] = {"test": {"run": {"cmd": "<fill: command>"}, "stale_after_days": 30}}
 
 
 TEST_PROPOSAL = "Smallest check that could prove it wrong."
@@ -235,27 +231,15 @@ def is_form(title: str | None, text: str | None) -> bool:
 def _refuse_form(card: Card) -> None:
     """Refuse an unfilled form. The dispatcher checks arguments only; a card may be JSON or lines inside of one text."""
     if any(is_unfilled(part) for part in (card.title or "", card.text or "")):
-        raise invalid(
-            "card",
-            "is a form that nobody filled in",
-            "Write it in your own words; where nothing is known yet, leave the line out.",
-            [suggest("think_template", "Shows the form again.", "medium", type=card.type)]
-            if card.type in CARD_FORMS
-            else [],
-        )
+        way = suggest("think_template", "Shows the form again.", "medium", type=card.type)
+        ways = [way] if card.type in CARD_FORMS else []
+        recovery = "Write it in your own words; where nothing is known yet, leave the line out."
+        raise invalid("card", "is a form that nobody filled in", recovery, ways)
 
 
-def template(kind: str) -> dict[str, Any]:
+def template(kind: str) -> Json:
     title, text = CARD_FORMS[kind]
-    return {
-        "id": None,
-        "type": kind,
-        "title": title,
-        "text": text,
-        "status": statuses.OPEN,
-        "tags": [],
-        "meta": META.get(kind, {}),
-    }
+    return as_json(Card(None, kind, title, text, meta=META.get(kind, {})))
 
 
 class ThinkTemplate(Bounded):
@@ -268,7 +252,7 @@ TEMPLATE_BUDGET = Budget(
 
 
 @operation("think_template", budget=TEMPLATE_BUDGET, example={"type": "hypothesis"})
-def think_template(ctx: Context, args: ThinkTemplate) -> dict[str, Any]:
+def think_template(ctx: Context, args: ThinkTemplate) -> Json:
     """Give a card of a type to fill in."""
     kind = check_card_type(args.type, "type")
     return {

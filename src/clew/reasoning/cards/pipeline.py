@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import invalid, shorten, suggest
 from clew.reasoning.cards.card import CardWritten, write_card
@@ -23,6 +24,7 @@ from clew.reasoning.scope import (
     StepInput,
     Target,
     TraceDoc,
+    located,
     resolve_scope,
     resolve_step,
 )
@@ -30,6 +32,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Title, operation
 from clew.store.database import Row
 
+_STAGE = ("card_id", "inserted", "edges_upserted", "last_seq")
 STAGES = ("frame", "hypothesis", "test", "evidence", "decision")
 SUMMARY = 2000
 
@@ -56,7 +59,7 @@ class PipelineWritten:
 def write_pipeline(
     ctx: Context,
     scope: Scope,
-    stages: Mapping[str, str | dict[str, Any]],
+    stages: Mapping[str, str | Json],
     statuses: Mapping[str, str] | None = None,
     step: StepFocus | None = None,
     note: DecisionNote | None = None,
@@ -74,7 +77,7 @@ def write_pipeline(
     return PipelineWritten(tuple(written), _note(ctx, scope, cards["decision"], decision.card_id, note, step))
 
 
-def _stage_cards(stages: Mapping[str, str | dict[str, Any]], statuses: Mapping[str, str]) -> dict[str, Card]:
+def _stage_cards(stages: Mapping[str, str | Json], statuses: Mapping[str, str]) -> dict[str, Card]:
     cards = {stage: read_card(stages[stage], stage) for stage in STAGES if stage in stages}
     if not cards:
         way = suggest("think_template", "Shows what the first stage says.", type="frame")
@@ -91,16 +94,10 @@ def _stage_cards(stages: Mapping[str, str | dict[str, Any]], statuses: Mapping[s
 
 def _note(ctx: Context, scope: Scope, card: Card, card_id: str, note: DecisionNote, step: StepFocus | None) -> Row:
     content = "\n".join(part for part in (card.title, card.text) if part)
-    meta: dict[str, Any] = {"source": "think_pipeline", "card_id": card_id}
-    row = append(
-        ctx,
-        scope.branch.id,
-        scope.notes,
-        content=shorten(content, SUMMARY),
-        title=note.title,
-        format=note.format,
-        meta={**meta, "step": step.to_json()} if step else meta,
-    )
+    meta: Json = {"source": "think_pipeline", "card_id": card_id}
+    meta |= {"step": step.to_json()} if step else {}
+    said = {"content": shorten(content, SUMMARY), **picked(note, "title", "format"), "meta": meta}
+    row = append(ctx, scope.branch.id, scope.notes, **said)
     ctx.emit("reasoning", "note_committed", f"{scope.notes}@{row['seq']}", {"branch": scope.branch.name})
     return row
 
@@ -128,28 +125,20 @@ class ThinkPipeline(Input):
 
 
 @operation("think_pipeline", writes=True, example={"frame": "Imports are slow", "hypothesis": "One commit per row"})
-def think_pipeline(ctx: Context, args: ThinkPipeline) -> dict[str, Any]:
+def think_pipeline(ctx: Context, args: ThinkPipeline) -> Json:
     """Keep frame, hypothesis, test, evidence and decision in one call, each linked to the one before."""
     scope = resolve_scope(
         ctx, args.target, args.branch, notes=args.notes_doc, trace=args.trace_doc, graph=args.graph_doc
     )
     step = resolve_step(ctx, scope, args.step)
     given = {stage: getattr(args, stage) for stage in STAGES if getattr(args, stage) is not None}
-    note = (
-        DecisionNote(args.note_title or "Decision", args.note_format or "text")
-        if args.note_decision is not False
-        else None
-    )
-    done = write_pipeline(ctx, scope, given, args.status, step, note)
+    note = DecisionNote(args.note_title or "Decision", args.note_format or "text")
+    done = write_pipeline(ctx, scope, given, args.status, step, None if args.note_decision is False else note)
     if args.note_decision and done.note is None:
         ctx.warn("NOTE_IGNORED", "note_decision needs a decision stage; nothing was noted", "Give decision as well.")
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "trace_doc": scope.trace,
-        "graph_doc": scope.graph,
-        "notes_doc": scope.notes,
-        "cards": [_stage_json(stage, card) for stage, card in done.cards],
+        **located(ctx, scope, "trace", "graph", "notes"),
+        "cards": [{"stage": stage, **picked(card, *_STAGE)} for stage, card in done.cards],
         "graph_applied": {
             "nodes_upserted": sum(card.nodes_upserted for _, card in done.cards),
             "edges_upserted": sum(card.edges_upserted for _, card in done.cards),
@@ -159,25 +148,9 @@ def think_pipeline(ctx: Context, args: ThinkPipeline) -> dict[str, Any]:
     }
 
 
-def _stage_json(stage: str, card: CardWritten) -> dict[str, Any]:
-    return {
-        "stage": stage,
-        "card_id": card.card_id,
-        "inserted": card.inserted,
-        "edges_upserted": card.edges_upserted,
-        "last_seq": card.last_seq,
-    }
-
-
-def _note_json(done: PipelineWritten) -> dict[str, Any] | None:
+def _note_json(done: PipelineWritten) -> Json | None:
     if done.note is None:
         return None
-    row = done.note
-    card_id = dict(done.cards)["decision"].card_id
-    return {
-        "card_id": card_id,
-        "doc": row["doc"],
-        "seq": row["seq"],
-        "ts": rfc3339(row["ts_ms"]),
-        "ts_ms": row["ts_ms"],
-    }
+    row, card_id = done.note, dict(done.cards)["decision"].card_id
+    times = {"ts": rfc3339(row["ts_ms"]), "ts_ms": row["ts_ms"]}
+    return {"card_id": card_id, "doc": row["doc"], "seq": row["seq"], **times}

@@ -14,9 +14,9 @@ from clew.reasoning.cards.forms import check_card_type
 from clew.reasoning.graph import Node, node, node_json, nodes
 from clew.reasoning.graph.graph_query import check_edges
 from clew.reasoning.premises import suspects
-from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, place, place_and_step
+from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, located, place, place_and_step
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PUBLISHED
-from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim
+from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim, drops, shrinking
 from clew.registry.context import Context
 from clew.registry.operation import Name, Names, Text, Whole, operation
 
@@ -58,16 +58,8 @@ class ThinkQuery(ReadPlace):
     limit: Annotated[int, Field(ge=1, le=200, description="Most cards.")] = 50
 
 
-QUERY_BUDGET = Budget(
-    (
-        Clip("cards[].text", 1000),
-        Trim("cards", drop="last", floor=1, page="pagination", key="last_seq"),
-        Clip("cards[].text", 120),
-        Trim("cards", drop="last", page="pagination", key="last_seq"),
-    ),
-    16_000,
-    keep=("branch", "graph_doc"),
-)
+_CARDS = Trim("cards", drop="last", page="pagination", key="last_seq")
+QUERY_BUDGET = Budget(shrinking("cards[].text", (1000, 120), _CARDS), 16_000, keep=("branch", "graph_doc"))
 
 
 @operation("think_query", budget=QUERY_BUDGET)
@@ -90,9 +82,7 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         as_of=args.as_of,
     )
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "cards": cards_json(ctx, scope, page.nodes, args.as_of),
         "pagination": page.page(args.cursor, args.limit),
@@ -106,13 +96,7 @@ class ThinkContext(ViewPlace):
 
 
 CONTEXT_BUDGET = Budget(
-    (
-        Clip("cards[].text", 600),
-        Trim("cards", drop="last", floor=1, more="has_more"),
-        Clip("cards[].text", 80),
-        Drop("stats"),
-        Trim("cards", drop="last", more="has_more"),
-    ),
+    shrinking("cards[].text", (600, 80), Trim("cards", drop="last", more="has_more"), Drop("stats")),
     16_000,
     keep=("branch", "graph_doc"),
 )
@@ -125,9 +109,7 @@ def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
     chosen = select(ctx, scope, args.lens, args.limit_cards, lens_of(args, step))
     cards = chosen.listed()
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "view": args.lens,
         "as_of": seen_at(ctx, args),
         **({"step_focus": step.to_json()} if step else {}),
@@ -146,10 +128,6 @@ class FrontierPlace(ViewPlace):
     @property
     def limits(self) -> SelectionLimits:
         return SelectionLimits(self.limit_hypotheses, self.limit_questions, self.limit_subgoals, self.limit_tests)
-
-
-class ThinkFrontier(FrontierPlace):
-    pass
 
 
 FRONTIER_LISTS = ("hypotheses", "tests", "questions", "subgoals")
@@ -171,33 +149,27 @@ def frontier_json(
 
 
 @operation("think_frontier", budget=Budget(FRONTIER_STEPS, 16_000, keep=("branch", "graph_doc")))
-def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
+def think_frontier(ctx: Context, args: FrontierPlace) -> dict[str, Any]:
     """Show what is open: hypotheses, questions, subgoals and tests, newest first."""
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), args.limits)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}, args.as_of),
         "truncated": any(page.has_more for page in pages.values()),
     }
 
 
-class ThinkNext(ViewPlace):
-    pass
-
-
 NEXT_BUDGET = Budget(
     (
         Clip("candidate.text", 1000),
         Clip("candidate.text", 100),
-        *(Drop(f"candidate.{name}") for name in ("meta", "text", "tags", "last_ts_ms", "deleted")),
+        *drops("meta", "text", "tags", "last_ts_ms", "deleted", of="candidate."),
         Clip("candidate.title", 60),
-        *(Drop(name) for name in ("step_focus", "workspace")),
+        *drops("step_focus", "workspace"),
         Pick("candidate", ("id", "type", "title", "status")),
-        *(Drop(name) for name in ("graph_doc", "branch")),
+        *drops("graph_doc", "branch"),
         Clip("candidate.title", 20),
     ),
     16_000,
@@ -207,16 +179,14 @@ NEXT_BUDGET = Budget(
 
 
 @operation("think_next", budget=NEXT_BUDGET)
-def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
+def think_next(ctx: Context, args: ViewPlace) -> dict[str, Any]:
     """Name the open card that was touched last."""
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), SelectionLimits(1, 1, 1, 1))
     cards = [card for page in pages.values() for card in page.nodes]
     candidate = max(cards, key=lambda card: card.last_seq, default=None)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         **({"step_focus": step.to_json()} if step else {}),
         "candidate": cards_json(ctx, scope, [candidate], args.as_of)[0] if candidate else None,
     }
@@ -227,20 +197,14 @@ MOST_CARDS = 200
 """How many of the newest cards are checked one by one; edges are checked in the whole graph."""
 
 
-class ThinkLint(BoundedPlace):
-    pass
-
-
 @operation("think_lint", budget=Budget((Trim("errors", drop="last"),), 16_000, keep=("ok", "branch", "graph_doc")))
-def think_lint(ctx: Context, args: ThinkLint) -> dict[str, Any]:
+def think_lint(ctx: Context, args: BoundedPlace) -> dict[str, Any]:
     """Check cards and their edges: ends that are missing, marks that contradict, premises that fell."""
     scope = place(ctx, args)
     edges = check_edges(ctx, scope, MOST_ERRORS)
     errors = [*edges["errors"], *_card_errors(ctx, scope)]
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "ok": not errors,
         "stats": edges["stats"],
         "errors": errors[:MOST_ERRORS],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
 from clew.kinds import statuses
@@ -17,7 +18,7 @@ from clew.reasoning.cards.forms import Card, CardInput, read_card
 from clew.reasoning.documents import GRAPH, TRACE
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, edges_at, node, put_edge
-from clew.reasoning.scope import GraphDoc, Scope, TraceDoc
+from clew.reasoning.scope import GraphDoc, Scope, TraceDoc, located
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text, operation
 
@@ -46,7 +47,7 @@ class ThinkSubgoalOpen(SubgoalPlace):
 
 
 @operation("think_subgoal_open", writes=True, example={"question_id": "CARD-1"})
-def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> dict[str, Any]:
+def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> Json:
     """Open a subgoal under a question, with a graph and a trace of its own."""
     scope = _parent(ctx, args)
     question = _question(ctx, scope, args.question_id)
@@ -66,19 +67,16 @@ def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> dict[str, Any]:
     return _answer(ctx, scope, subgoal_id, child, edge.last_seq, written.edges_upserted + 1)
 
 
-def _answer(
-    ctx: Context, scope: Scope, subgoal_id: str, child: dict[str, Any], last_seq: int | None, edges: int = 0
-) -> dict[str, Any]:
+def _answer(ctx: Context, scope: Scope, subgoal_id: str, child: Json, last_seq: int | None, edges: int = 0) -> Json:
+    inserted = last_seq is not None
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
+        **located(ctx, scope),
         "parent_graph_doc": scope.graph,
         "parent_trace_doc": scope.trace,
-        "child_graph_doc": child["child_graph_doc"],
-        "child_trace_doc": child["child_trace_doc"],
+        **{name: child[name] for name in ("child_graph_doc", "child_trace_doc")},
         "subgoal_id": subgoal_id,
-        "inserted": last_seq is not None,
-        "graph_applied": {"nodes_upserted": 1 if last_seq is not None else 0, "edges_upserted": edges},
+        "inserted": inserted,
+        "graph_applied": {"nodes_upserted": int(inserted), "edges_upserted": edges},
         "last_seq": last_seq,
     }
 
@@ -112,7 +110,7 @@ class ThinkSubgoalClose(SubgoalPlace):
 
 
 @operation("think_subgoal_close", writes=True, example={"subgoal_id": "CARD-2"})
-def think_subgoal_close(ctx: Context, args: ThinkSubgoalClose) -> dict[str, Any]:
+def think_subgoal_close(ctx: Context, args: ThinkSubgoalClose) -> Json:
     """Close a subgoal and bring its answer back to the question."""
     scope = _parent(ctx, args)
     subgoal = card_in(ctx, scope, args.subgoal_id, "subgoal_id")
@@ -128,9 +126,7 @@ def think_subgoal_close(ctx: Context, args: ThinkSubgoalClose) -> dict[str, Any]
         meta = {"card_ids": [subgoal.id], "status": CLOSED}
         remark(ctx, scope, "think_subgoal_close", f"{subgoal.id}: {CLOSED}", None, meta)
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "graph_doc": scope.graph,
+        **located(ctx, scope, "graph"),
         "subgoal_id": subgoal.id,
         "return_card_id": returned.card_id if returned else None,
         "applied": applied_json(ctx, [written] if written else [], returned.edges_upserted if returned else 0),

@@ -6,14 +6,14 @@ The codes and limits are BranchMind's; clients of the seed know them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from clew.reasoning.engine.findings import CallScope, EngineAction, EngineSignal, Findings
+from clew.errors import shorten
+from clew.reasoning.engine.findings import CallScope, EngineAction, EngineSignal, Findings, action, signal
 from clew.reasoning.engine.slice import (
     DAY_MS,
-    CardLike,
     CardSlice,
-    EdgeLike,
     RunnableTest,
     confidence,
     evidence_score,
@@ -25,6 +25,7 @@ from clew.reasoning.engine.slice import (
     pinned,
     runnable_tests,
 )
+from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import AGENT_LANE, DRAFT, PUBLISHED, SHARED_LANE, STEP
 from clew.registry.catalogue import catalogue
@@ -38,19 +39,15 @@ LOW_DECISION, LOW_HYPOTHESIS = 0.55, 0.45
 
 def unpublished_decisions(part: CardSlice, calls: CallScope) -> Findings:
     found = Findings()
+    why = "Drafts are hidden from whoever resumes this work."
     for card in [card for card in part.of_type("decision") if _unpublished(part, card)][:MOST_UNPUBLISHED]:
         message = f"Decision is still a draft: {label(card)}"
-        signal = EngineSignal("BM_LANE_DECISION_NOT_PUBLISHED", "warning", message, (card.id,), card.last_ts_ms)
-        why = "Drafts are hidden from whoever resumes this work."
-        call = calls.publish(card)
-        action = EngineAction(
-            "publish_decision", "medium", f"Publish: {label(card)}", why, (call,), card.last_ts_ms, (card.id,)
-        )
-        found += Findings((signal,), (action,))
+        found += signal(card, "BM_LANE_DECISION_NOT_PUBLISHED", "warning", message)
+        found += action(card, "publish_decision", "medium", f"Publish: {label(card)}", why, calls.publish(card))
     return found
 
 
-def _unpublished(part: CardSlice, card: CardLike) -> bool:
+def _unpublished(part: CardSlice, card: Node) -> bool:
     lane = any(tag.startswith(AGENT_LANE) for tag in card.tags) and SHARED_LANE not in card.tags
     if not (DRAFT in card.tags or lane) or card.id.startswith(PUBLISHED) or PUBLISHED + card.id in part.by_id:
         return False
@@ -62,48 +59,30 @@ def untested_hypotheses(part: CardSlice, calls: CallScope) -> Findings:
     active = [card for card in part.of_type("hypothesis") if is_active(card)]
     untested = [card for card in active if not part.supporters_of(card, "test")]
     found = Findings()
+    why = "What cannot fail cannot be learned from."
     for card in untested[:MOST_UNTESTED]:
-        message = f"Hypothesis has no test: {label(card)}"
-        signal = EngineSignal("BM4_HYPOTHESIS_NO_TEST", "high", message, (card.id,), card.last_ts_ms)
-        why = "What cannot fail cannot be learned from."
-        call = calls.test_stub(card)
-        action = EngineAction(
-            "add_test_stub", "high", f"Add a test: {label(card)}", why, (call,), card.last_ts_ms, (card.id,)
-        )
-        found += Findings((signal,), (action,))
-    tested = [card for card in active if part.supporters_of(card, "test")]
-    return found + Findings(tuple(_unproven(card) for card in tested if not _has_evidence(part, card)))
-
-
-def _has_evidence(part: CardSlice, card: CardLike) -> bool:
-    tests = part.supporters_of(card, "test")
-    return bool(part.evidence_for(card)) or any(part.evidence_for(test) for test in tests)
-
-
-def _unproven(card: CardLike) -> EngineSignal:
-    message = f"Hypothesis has tests and no evidence: {label(card)}"
-    return EngineSignal("BM4_HYPOTHESIS_NO_EVIDENCE", "warning", message, (card.id,), card.last_ts_ms)
+        found += signal(card, "BM4_HYPOTHESIS_NO_TEST", "high", f"Hypothesis has no test: {label(card)}")
+        found += action(card, "add_test_stub", "high", f"Add a test: {label(card)}", why, calls.test_stub(card))
+    for card in active:
+        tests = part.supporters_of(card, "test")
+        if tests and not any(part.evidence_for(item) for item in (card, *tests)):
+            message = f"Hypothesis has tests and no evidence: {label(card)}"
+            found += signal(card, "BM4_HYPOTHESIS_NO_EVIDENCE", "warning", message)
+    return found
 
 
 def contradictions(part: CardSlice, calls: CallScope) -> Findings:
     claims = [card for card in part.of_type("hypothesis", "test", "decision") if is_open(card)]
     both = [card for card in claims if part.supporters.get(card.id) and part.blockers.get(card.id)]
     found = Findings()
+    why = "Both cannot hold; one decisive test tells which."
     for card in both[:MOST_CONTRADICTIONS]:
-        sides = [*part.supporters[card.id], *part.blockers[card.id]]
-        refs = (card.id, *sorted(item.id for item in sides))
+        sides = sorted(item.id for item in (*part.supporters[card.id], *part.blockers[card.id]))
         message = f"Supported and blocked at once: {label(card)}"
-        signal = EngineSignal("BM1_CONTRADICTION_SUPPORTS_BLOCKS", "high", message, refs, card.last_ts_ms)
-        proposed = (
-            calls.playbook("contradiction", "Leads through deciding between both sides.", "high"),
-            calls.disambiguation(card),
-        )
-        why = "Both cannot hold; one decisive test tells which."
-        title = f"Resolve: {label(card)}"
-        found += Findings(
-            (signal,),
-            (EngineAction("resolve_contradiction", "high", title, why, proposed, card.last_ts_ms, (card.id,)),),
-        )
+        found += signal(card, "BM1_CONTRADICTION_SUPPORTS_BLOCKS", "high", message, *sides)
+        guide = calls.playbook("contradiction", "Leads through deciding between both sides.", "high")
+        proposed = (guide, calls.disambiguation(card))
+        found += action(card, "resolve_contradiction", "high", f"Resolve: {label(card)}", why, *proposed)
     return found
 
 
@@ -115,13 +94,10 @@ def low_confidence(part: CardSlice, calls: CallScope) -> Findings:
     if worth > LOW_DECISION:
         return Findings()
     message = f"Pinned decision rests on little ({worth:.2f}): {label(card)}"
-    signal = EngineSignal("BM3_DECISION_LOW_CONFIDENCE", "warning", message, (card.id,), card.last_ts_ms)
     call = calls.playbook("experiment", "Leads through one decisive experiment.")
     why = "Others build on a pinned decision."
-    return Findings(
-        (signal,),
-        (EngineAction("use_playbook", "medium", "Use playbook experiment", why, (call,), card.last_ts_ms, (card.id,)),),
-    )
+    advice = action(card, "use_playbook", "medium", "Use playbook experiment", why, call)
+    return signal(card, "BM3_DECISION_LOW_CONFIDENCE", "warning", message) + advice
 
 
 def _low_hypothesis(part: CardSlice) -> Findings:
@@ -132,10 +108,10 @@ def _low_hypothesis(part: CardSlice) -> Findings:
     if worth > LOW_HYPOTHESIS:
         return Findings()
     message = f"Open hypothesis looks unlikely ({worth:.2f}): {label(card)}"
-    return Findings((EngineSignal("BM3_HYPOTHESIS_LOW_CONFIDENCE", "info", message, (card.id,), card.last_ts_ms),))
+    return signal(card, "BM3_HYPOTHESIS_LOW_CONFIDENCE", "info", message)
 
 
-def _least_sure(part: CardSlice, cards: list[CardLike]) -> tuple[float, CardLike]:
+def _least_sure(part: CardSlice, cards: list[Node]) -> tuple[float, Node]:
     rated = [(confidence(part, card), card) for card in cards]
     # Ties are broken (newest, then id), because the same state must give the same answer.
     return min(rated, key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
@@ -147,15 +123,11 @@ def unopposed(part: CardSlice, calls: CallScope) -> Findings:
     if not lonely:
         return Findings()
     card = min(lonely, key=lambda card: (-len(part.supporters[card.id]), -card.last_seq, card.id))
-    message = f"Nothing speaks against it yet: {label(card)}"
-    signal = EngineSignal("BM10_NO_COUNTER_EDGES", "info", message, (card.id,), card.last_ts_ms)
     proposed = (calls.playbook("skeptic", "Leads through the case against it."), calls.counter(card))
     why = "One serious counter-position guards against seeing only what fits."
     title = f"Add a counter-position: {label(card)}"
-    return Findings(
-        (signal,),
-        (EngineAction("add_counter_hypothesis", "medium", title, why, proposed, card.last_ts_ms, (card.id,)),),
-    )
+    advice = action(card, "add_counter_hypothesis", "medium", title, why, *proposed)
+    return signal(card, "BM10_NO_COUNTER_EDGES", "info", f"Nothing speaks against it yet: {label(card)}") + advice
 
 
 # Also from engine v0.5, like the words that mark a trade-off.
@@ -168,17 +140,16 @@ def weak_evidence(part: CardSlice, calls: CallScope) -> Findings:
     rated = [(evidence_score(part, card), card) for card in part.of_type("evidence") if _matters(part, card)]
     weak = [(score, card) for score, card in rated if score < ENOUGH_SCORE]
     weak.sort(key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
-    return Findings(tuple(_weak(score, card) for score, card in weak[:MOST_WEAK]))
+    found = Findings()
+    for score, card in weak[:MOST_WEAK]:
+        message = f"Evidence is weak ({score} of 100; add CMD: and LINK: lines): {label(card)}"
+        found += signal(card, "BM2_EVIDENCE_WEAK", "warning", message)
+    return found
 
 
-def _matters(part: CardSlice, card: CardLike) -> bool:
+def _matters(part: CardSlice, card: Node) -> bool:
     linked = [*part.supported.get(card.id, []), *part.blocked.get(card.id, [])]
     return pinned(card) or any(item.type == "decision" and pinned(item) for item in linked)
-
-
-def _weak(score: int, card: CardLike) -> EngineSignal:
-    message = f"Evidence is weak ({score} of 100; add CMD: and LINK: lines): {label(card)}"
-    return EngineSignal("BM2_EVIDENCE_WEAK", "warning", message, (card.id,), card.last_ts_ms)
 
 
 def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
@@ -188,20 +159,14 @@ def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
         if users:
             user = users[0]
             message = f"Assumption is {card.status} and still carries {label(user)}: {label(card)}"
-            signal = EngineSignal(
-                "BM6_ASSUMPTION_NOT_OPEN_BUT_USED", "warning", message, (card.id, user.id), card.last_ts_ms
-            )
-            call = calls.recheck(card, user)
-            title = f"Recheck what rests on: {label(card)}"
             why = "When a premise changes, what was built on it may fall."
-            return Findings(
-                (signal,),
-                (EngineAction("recheck_assumption", "medium", title, why, (call,), card.last_ts_ms, (card.id,)),),
-            )
+            title, call = f"Recheck what rests on: {label(card)}", calls.recheck(card, user)
+            advice = action(card, "recheck_assumption", "medium", title, why, call)
+            return signal(card, "BM6_ASSUMPTION_NOT_OPEN_BUT_USED", "warning", message, user.id) + advice
     return Findings()
 
 
-def _users_of(part: CardSlice, card: CardLike) -> list[CardLike]:
+def _users_of(part: CardSlice, card: Node) -> list[Node]:
     used = [item for item in part.supported.get(card.id, []) if item.type in {"decision", "hypothesis"}]
     return sorted((item for item in used if pinned(item) or is_open(item)), key=lambda item: (-item.last_seq, item.id))
 
@@ -214,9 +179,7 @@ def tradeoffs(part: CardSlice, calls: CallScope) -> Findings:
             call = calls.playbook("criteria_matrix", "Weighs the options by criteria.", "low")
             why = f"Two options stand against each other: {label(card)}"
             title = "Use playbook criteria_matrix"
-            return Findings(
-                (), (EngineAction("use_playbook", "low", title, why, (call,), card.last_ts_ms, (card.id,)),)
-            )
+            return action(card, "use_playbook", "low", title, why, call)
     return Findings()
 
 
@@ -231,16 +194,15 @@ def tests_to_run(part: CardSlice, calls: CallScope) -> Findings:
         newest = max(test.card.last_ts_ms for test in tests)
         return Findings((EngineSignal("BM5_RUNNABLE_TESTS_FRESH", "info", message, refs, newest),))
     if first.last_evidence_ms is None:
-        return Findings((), (_run(first, calls, "high", "It has never been run."),))
+        return _run(first, calls, "high", "It has never been run.")
     message = f"Evidence is older than the test allows: {label(first.card)}"
-    signal = EngineSignal("BM8_EVIDENCE_STALE", "warning", message, (first.card.id,), first.card.last_ts_ms)
-    return Findings((signal,), (_run(first, calls, "medium", "Its last result is out of date."),))
+    advice = _run(first, calls, "medium", "Its last result is out of date.")
+    return signal(first.card, "BM8_EVIDENCE_STALE", "warning", message) + advice
 
 
-def _run(test: RunnableTest, calls: CallScope, priority: str, why: str) -> EngineAction:
+def _run(test: RunnableTest, calls: CallScope, priority: str, why: str) -> Findings:
     call = calls.evidence(test.card, test.command, priority)
-    title = f"Run: {test.command if len(test.command) <= 64 else test.command[:63] + '…'}"
-    return EngineAction("run_test", priority, title, why, (call,), test.card.last_ts_ms, (test.card.id,))
+    return action(test.card, "run_test", priority, f"Run: {shorten(test.command, 64)}", why, call)
 
 
 def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:
@@ -252,13 +214,14 @@ def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:
         return Findings()
     message = f"{len(cards)} of the last {len(window)} trace entries are cards and none is evidence or a decision"
     newest = int(window[-1]["ts_ms"])
-    signal = EngineSignal("BM10_STUCK_NO_EVIDENCE", "warning", message, (), newest)
+    stuck = EngineSignal("BM10_STUCK_NO_EVIDENCE", "warning", message, (), newest)
     proposed = (
         calls.playbook("debug", "Leads back to something that can be measured."),
         calls.playbook("breakthrough", "Looks at the problem from other sides."),
     )
     why = "More thinking without a result rarely helps."
-    return Findings((signal,), (EngineAction("use_playbook", "medium", "Use playbook debug", why, proposed, newest),))
+    advice = EngineAction("use_playbook", "medium", "Use playbook debug", why, proposed, newest)
+    return Findings((stuck,), (advice,))
 
 
 def _is_progress(entry: Mapping[str, Any]) -> bool:
@@ -284,8 +247,8 @@ RULES = (
 
 
 def run(
-    cards: Iterable[CardLike],
-    edges: Iterable[EdgeLike],
+    cards: Iterable[Node],
+    edges: Iterable[Edge],
     trace: Iterable[Mapping[str, Any]] = (),
     signals_limit: int = 6,
     actions_limit: int = 2,
@@ -329,13 +292,13 @@ def _block(
     return {
         "version": VERSION,
         **stepwise,
-        "signals": [signal.to_json() for signal in signals],
-        "actions": [_fit_toolset(action, toolset).to_json() for action in actions],
+        "signals": [item.to_json() for item in signals],
+        "actions": [_fit_toolset(item, toolset).to_json() for item in actions],
         "signals_total": len(found.signals),
         "actions_total": len(found.actions),
         "truncated": len(signals) < len(found.signals) or len(actions) < len(found.actions),
     }
 
 
-def _fit_toolset(action: EngineAction, toolset: str) -> EngineAction:
-    return action.with_calls(tuple(fitted(list(action.calls), catalogue(), toolset)))
+def _fit_toolset(found: EngineAction, toolset: str) -> EngineAction:
+    return replace(found, calls=tuple(fitted(list(found.calls), catalogue(), toolset)))

@@ -6,80 +6,47 @@ age of its result. The confidence of a claim follows from what supports it and w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from clew.kinds.catalogue import is_active_card
 from clew.kinds.statuses import OPEN
 from clew.reasoning.cards.forms import is_form
+from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.visibility import is_pinned
 from clew.registry.blank_forms import has_placeholder
 
 SUPPORTS, BLOCKS = "supports", "blocks"
 
 
-class CardLike(Protocol):
-    """The parts of a graph node that the engine reads."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def title(self) -> str | None: ...
-    @property
-    def text(self) -> str | None: ...
-    @property
-    def status(self) -> str | None: ...
-    @property
-    def tags(self) -> Sequence[str]: ...
-    @property
-    def meta(self) -> Mapping[str, Any] | None: ...
-    @property
-    def last_seq(self) -> int: ...
-    @property
-    def last_ts_ms(self) -> int: ...
-
-
-class EdgeLike(Protocol):
-    @property
-    def from_id(self) -> str: ...
-    @property
-    def rel(self) -> str: ...
-    @property
-    def to_id(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class CardSlice:
     """Cards, newest first, with lookups of their supporting and blocking neighbours."""
 
-    cards: tuple[CardLike, ...]
-    by_id: dict[str, CardLike]
-    supporters: dict[str, list[CardLike]] = field(default_factory=dict)
-    blockers: dict[str, list[CardLike]] = field(default_factory=dict)
-    supported: dict[str, list[CardLike]] = field(default_factory=dict)
-    blocked: dict[str, list[CardLike]] = field(default_factory=dict)
+    cards: tuple[Node, ...]
+    by_id: dict[str, Node]
+    supporters: dict[str, list[Node]] = field(default_factory=dict)
+    blockers: dict[str, list[Node]] = field(default_factory=dict)
+    supported: dict[str, list[Node]] = field(default_factory=dict)
+    blocked: dict[str, list[Node]] = field(default_factory=dict)
     trace: tuple[Mapping[str, Any], ...] = ()
     now_ms: int = 0
     """The newest time in the slice, which serves as the present: the engine has no clock."""
 
-    def of_type(self, *types: str) -> list[CardLike]:
+    def of_type(self, *types: str) -> list[Node]:
         return [card for card in self.cards if card.type in types]
 
-    def supporters_of(self, card: CardLike, *types: str) -> list[CardLike]:
+    def supporters_of(self, card: Node, *types: str) -> list[Node]:
         found = self.supporters.get(card.id, [])
         return [item for item in found if not types or item.type in types]
 
-    def evidence_for(self, card: CardLike) -> list[CardLike]:
+    def evidence_for(self, card: Node) -> list[Node]:
         """The evidence that supports a card, without unfilled forms."""
         return [item for item in self.supporters_of(card, "evidence") if not is_placeholder(item)]
 
 
-def make_slice(
-    cards: Iterable[CardLike], edges: Iterable[EdgeLike], trace: Iterable[Mapping[str, Any]] = ()
-) -> CardSlice:
+def make_slice(cards: Iterable[Node], edges: Iterable[Edge], trace: Iterable[Mapping[str, Any]] = ()) -> CardSlice:
     ordered = tuple(sorted(cards, key=lambda card: (-card.last_seq, card.id)))
     entries = tuple(trace)
     moments = [card.last_ts_ms for card in ordered] + [int(entry.get("ts_ms") or 0) for entry in entries]
@@ -89,7 +56,7 @@ def make_slice(
     return made
 
 
-def narrowed(whole: CardSlice, tag: str, edges: Iterable[EdgeLike]) -> CardSlice:
+def narrowed(whole: CardSlice, tag: str, edges: Iterable[Edge]) -> CardSlice:
     """The part of a slice whose cards have a tag."""
     return make_slice([card for card in whole.cards if tag in card.tags], edges, whole.trace)
 
@@ -107,26 +74,26 @@ def _link(made: CardSlice, source: str, rel: str, to: str) -> None:
         made.blocked.setdefault(source, []).append(second)
 
 
-def label(card: CardLike) -> str:
+def label(card: Node) -> str:
     """A card's title or first words, on one line of at most 64 characters."""
     words = " ".join((card.title or card.text or card.id).split())
     return words if len(words) <= 64 else words[:63] + "…"
 
 
-def is_active(card: CardLike) -> bool:
+def is_active(card: Node) -> bool:
     """Whether a card is not closed; an accepted hypothesis still counts."""
     return is_active_card(card.type, card.status)
 
 
-def is_open(card: CardLike) -> bool:
+def is_open(card: Node) -> bool:
     return (card.status or OPEN).lower() == OPEN
 
 
-def pinned(card: CardLike) -> bool:
+def pinned(card: Node) -> bool:
     return is_pinned(card.tags)
 
 
-def is_placeholder(card: CardLike) -> bool:
+def is_placeholder(card: Node) -> bool:
     return is_form(card.title, card.text)
 
 
@@ -148,7 +115,7 @@ def receipt(text: str | None, tag: str) -> str | None:
     return None
 
 
-def command_of(card: CardLike) -> str | None:
+def command_of(card: Node) -> str | None:
     """The command of a test: `meta.run.cmd`, `meta.cmd`, the same under `meta.meta`, or a `CMD:` line."""
     meta = card.meta or {}
     for level in (meta, _inner(meta, "meta")):
@@ -158,7 +125,7 @@ def command_of(card: CardLike) -> str | None:
     return receipt(card.text, "CMD:")
 
 
-def evidence_score(part: CardSlice, card: CardLike) -> int:
+def evidence_score(part: CardSlice, card: Node) -> int:
     """A rating from 0 to 90, by receipts, source and links."""
     # Both receipts alone give 50, which is below ENOUGH_SCORE: good evidence also names its source or is linked.
     score = 25 * bool(receipt(card.text, "CMD:")) + 25 * bool(receipt(card.text, "LINK:"))
@@ -171,7 +138,7 @@ def evidence_score(part: CardSlice, card: CardLike) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnableTest:
-    card: CardLike
+    card: Node
     command: str
     last_evidence_ms: int | None
     stale: bool
@@ -191,7 +158,7 @@ def runnable_tests(part: CardSlice) -> list[RunnableTest]:
     return sorted(found, key=_urgency)
 
 
-def _runnable(part: CardSlice, card: CardLike, command: str) -> RunnableTest:
+def _runnable(part: CardSlice, card: Node, command: str) -> RunnableTest:
     last = max((item.last_ts_ms for item in part.evidence_for(card)), default=None)
     stale = last is not None and part.now_ms - last > stale_after_ms(card.meta)
     return RunnableTest(card, command, last, stale)
@@ -213,7 +180,7 @@ def stale_after_ms(meta: Mapping[str, Any] | None) -> int:
     return DEFAULT_STALE_DAYS * DAY_MS
 
 
-def _source(card: CardLike) -> str:
+def _source(card: Node) -> str:
     meta = card.meta or {}
     named = meta.get("source") or _inner(meta, "run").get("source") or ""
     return named.strip().lower() if isinstance(named, str) else ""
@@ -233,12 +200,12 @@ WEIGHTS = {"evidence": 4.0, "test": 1.5, "decision": 0.75, "hypothesis": 0.75}
 OTHER_WEIGHT = 0.25
 
 
-def confidence(part: CardSlice, card: CardLike) -> float:
+def confidence(part: CardSlice, card: Node) -> float:
     """Confidence from 0 to 1. It starts with one unit for and one against, so an unlinked claim has 0.5."""
     return _confidence(part, card, DEPTH, frozenset())
 
 
-def _confidence(part: CardSlice, card: CardLike, depth: int, above: frozenset[str]) -> float:
+def _confidence(part: CardSlice, card: Node, depth: int, above: frozenset[str]) -> float:
     # Claims that support each other in a circle must not raise each other.
     if card.id in above:
         return UNSURE
@@ -252,7 +219,7 @@ def _confidence(part: CardSlice, card: CardLike, depth: int, above: frozenset[st
     return for_it / (for_it + against)
 
 
-def _weight(part: CardSlice, cards: list[CardLike], depth: int, path: frozenset[str]) -> float:
+def _weight(part: CardSlice, cards: list[Node], depth: int, path: frozenset[str]) -> float:
     return sum(
         WEIGHTS.get(card.type, OTHER_WEIGHT) * _confidence(part, card, depth - 1, path)
         # Sorted, because floating-point sums depend on their order.

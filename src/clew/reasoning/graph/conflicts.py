@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, get_args
 
-import orjson
 from pydantic import Field
 
-from clew.canonical import canonical_or_none, digest
+from clew.canonical import Json, digest, picked
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
 from clew.kinds import statuses
@@ -24,9 +23,8 @@ from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import InboxItem, inbox_items
-from clew.store.database import Row
 from clew.store.events import last_authors
-from clew.store.rows import TableRow, upsert
+from clew.store.rows import TableRow, insert, select, update, upsert
 from clew.store.rows import find as find_record
 from clew.store.workspaces import declare_events
 
@@ -78,57 +76,65 @@ class Merged(TableRow):
     seq: int
 
 
-def preview(ctx: Context, clash: KeyClash) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class GraphConflict(TableRow):
+    """A clash that waits for a decision, or that was decided."""
+
+    TABLE: ClassVar[str] = "graph_conflict"
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"base", "theirs", "ours"})
+
+    id: str
+    from_branch: int
+    into_branch: int
+    doc: str
+    kind: str
+    key: str
+    base: Json | None
+    theirs: Json | None
+    ours: Json | None
+    theirs_seq: int
+    seq: int = 0
+    status: str = statuses.OPEN
+    resolution: str | None = None
+    created_at_ms: int | None = None
+    resolved_at_ms: int | None = None
+
+
+def preview(ctx: Context, clash: KeyClash) -> Json:
     """The conflict as a dry run shows it."""
-    row = {**_row(ctx, clash), "status": "preview", "created_at_ms": None}
-    return conflict_json(ctx, row)
+    return conflict_json(ctx, replace(_conflict(ctx, clash), status="preview"))
 
 
-def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
+def record(ctx: Context, clash: KeyClash) -> tuple[Json, bool]:
     """Record the conflict; returns it and whether it is new. A known one only gets the destination's present state."""
-    found = find(ctx, clash.id(ctx.workspace))
-    if found is not None:
-        ours = _snapshot(clash.kind, clash.ours)
-        if found["ours"] != ours:
-            ctx.tx.run(
-                "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?", ours, ctx.workspace, found["id"]
-            )
-        return conflict_json(ctx, {**found, "ours": ours}), False
+    wanted = _conflict(ctx, clash)
+    known = find(ctx, wanted.id)
+    if known is not None:
+        if known.ours != wanted.ours:
+            known = replace(known, ours=wanted.ours)
+            update(ctx.tx, ctx.workspace, known)
+        return conflict_json(ctx, known), False
     # A newer incoming version is a new conflict. At most one is open for a key, so the older one ends here.
     settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, statuses.SUPERSEDED)
-    row = {**_row(ctx, clash), "seq": ctx.ws.next_seq()}
-    ctx.tx.run(f"INSERT INTO graph_conflict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
-    payload = {"kind": row["kind"], "key": row["key"], "from": clash.source.name, "into": clash.into.name}
-    ctx.emit("reasoning", "graph_conflict_created", row["id"], payload)
-    return conflict_json(ctx, row), True
+    new = replace(wanted, seq=ctx.ws.next_seq(), created_at_ms=ctx.now_ms)
+    insert(ctx.tx, ctx.workspace, new)
+    payload = {"kind": new.kind, "key": new.key, "from": clash.source.name, "into": clash.into.name}
+    ctx.emit("reasoning", "graph_conflict_created", new.id, payload)
+    return conflict_json(ctx, new), True
 
 
 def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str, how: str) -> None:
     """Close open conflicts about a key, because the two sides no longer disagree in this way."""
-    rows = ctx.tx.all(
-        "SELECT * FROM graph_conflict WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
-        " AND kind = ? AND key = ? AND status = 'open' ORDER BY seq",
-        ctx.workspace,
-        source.id,
-        into.id,
-        doc,
-        kind.name,
-        key,
-    )
-    for row in rows:
-        close(ctx, row, how)
+    where = "from_branch = ? AND into_branch = ? AND doc = ? AND kind = ? AND key = ? AND status = 'open' ORDER BY seq"
+    params = (source.id, into.id, doc, kind.name, key)
+    for conflict in select(ctx.tx, ctx.workspace, GraphConflict, where, *params):
+        close(ctx, conflict, how)
 
 
-def close(ctx: Context, row: Row, how: str) -> None:
-    ctx.tx.run(
-        "UPDATE graph_conflict SET status = 'resolved', resolution = ?, resolved_at_ms = ?"
-        " WHERE workspace = ? AND id = ?",
-        how,
-        ctx.now_ms,
-        ctx.workspace,
-        row["id"],
-    )
-    ctx.emit("reasoning", "graph_conflict_resolved", row["id"], {"resolution": how, "key": row["key"]})
+def close(ctx: Context, conflict: GraphConflict, how: str) -> None:
+    decided: Json = {"status": statuses.RESOLVED, "resolution": how}
+    update(ctx.tx, ctx.workspace, replace(conflict, resolved_at_ms=ctx.now_ms, **decided))
+    ctx.emit("reasoning", "graph_conflict_resolved", conflict.id, {"resolution": how, "key": conflict.key})
 
 
 def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str) -> int | None:
@@ -137,89 +143,72 @@ def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, k
     return None if found is None else found.seq
 
 
-def find(ctx: Context, id: str) -> Row | None:
-    return ctx.tx.one("SELECT * FROM graph_conflict WHERE workspace = ? AND id = ?", ctx.workspace, id)
+def find(ctx: Context, id: str) -> GraphConflict | None:
+    return find_record(ctx.tx, ctx.workspace, GraphConflict, id)
 
 
-def conflict_json(ctx: Context, row: Row) -> dict[str, Any]:
-    return {
-        "conflict_id": row["id"],
-        "kind": row["kind"],
-        "key": row["key"],
-        "from": branch_by_id(ctx, row["from_branch"]).name,
-        "into": branch_by_id(ctx, row["into_branch"]).name,
-        "doc": row["doc"],
-        "status": row["status"],
-        "resolution": row["resolution"],
-        **{side: orjson.loads(row[side]) if row[side] else None for side in ("base", "theirs", "ours")},
-        **_present(ctx, row),
-        "created_at_ms": row["created_at_ms"],
-        "resolved_at_ms": row["resolved_at_ms"],
+def conflict_json(ctx: Context, conflict: GraphConflict) -> Json:
+    into = branch_by_id(ctx, conflict.into_branch)
+    shown = {
+        "conflict_id": conflict.id,
+        **picked(conflict, "kind", "key"),
+        "from": branch_by_id(ctx, conflict.from_branch).name,
+        "into": into.name,
+        **picked(conflict, "doc", "status", "resolution", "base", "theirs", "ours"),
+        **picked(conflict, "created_at_ms", "resolved_at_ms"),
     }
-
-
-def _present(ctx: Context, row: Row) -> dict[str, Any]:
-    """The destination's present state while the conflict is open: use_into would keep this one."""
-    if row["status"] != statuses.OPEN:
-        return {}
-    kind, into = KINDS[row["kind"]], branch_by_id(ctx, row["into_branch"])
-    state = kind.at(ctx, chain(ctx, into), row["doc"], row["key"])
-    return {"ours": None if state is None else kind.show(state)}
+    if conflict.status == statuses.OPEN:
+        # The present state of the destination: use_into would keep this one.
+        kind = KINDS[conflict.kind]
+        state = kind.at(ctx, chain(ctx, into), conflict.doc, conflict.key)
+        shown["ours"] = None if state is None else kind.show(state)
+    return shown
 
 
 @inbox_items("conflict")
 def open_conflicts(ctx: Context, limit: int) -> list[InboxItem]:
     """Conflicts of merges into any branch."""
-    sql = "SELECT * FROM graph_conflict WHERE workspace = ? AND status = 'open' ORDER BY seq LIMIT ?"
+    found = select(ctx.tx, ctx.workspace, GraphConflict, "status = 'open' ORDER BY seq LIMIT ?", limit)
+    by = last_authors(ctx.tx, ctx.workspace, [conflict.id for conflict in found])
+    return [_inbox_item(ctx, conflict, by.get(conflict.id)) for conflict in found]
+
+
+def _inbox_item(ctx: Context, conflict: GraphConflict, by: str | None) -> InboxItem:
+    shown = conflict_json(ctx, conflict)
+    name = _headline(shown) or conflict.key.replace("|", " ")
+    title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
     idle = "The destination keeps its own state; the other branch's change is not lost and not merged."
-    found = []
-    rows = ctx.tx.all(sql, ctx.workspace, limit)
-    by = last_authors(ctx.tx, ctx.workspace, [row["id"] for row in rows])
-    for row in rows:
-        shown = conflict_json(ctx, row)
-        name = _headline(shown) or row["key"].replace("|", " ")
-        title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
-        facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
-        about = (row["key"],) if row["kind"] == "node" else ()
-        head = (row["id"], "conflict", title, row["created_at_ms"] or 0, idle)
-        found.append(InboxItem(*head, by=by.get(row["id"]), about=about, facts=facts))
-    return found
+    facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
+    about = (conflict.key,) if conflict.kind == "node" else ()
+    head = (conflict.id, "conflict", title, conflict.created_at_ms or 0, idle)
+    return InboxItem(*head, by=by, about=about, facts=facts)
 
 
-def _ways(shown: dict[str, Any]) -> dict[str, bool]:
+def _ways(shown: Json) -> dict[str, bool]:
     """What a person can do: mix a node that both sides have, field by field; or remove a node with its edges."""
     removed = [bool(shown[side] is None or shown[side].get("deleted")) for side in ("theirs", "ours")]
     is_node = shown["kind"] == "node"
     return {"mixes": is_node and not any(removed), "removes": is_node and removed[0]}
 
 
-def _headline(shown: dict[str, Any]) -> str | None:
+def _headline(shown: Json) -> str | None:
     states = [shown[side] for side in ("ours", "theirs", "base") if shown.get(side)]
     return next((state["title"] for state in states if state.get("title")), None)
 
 
-def _row(ctx: Context, clash: KeyClash) -> Row:
-    return {
-        "workspace": ctx.workspace,
-        "id": clash.id(ctx.workspace),
-        "from_branch": clash.source.id,
-        "into_branch": clash.into.id,
-        "doc": clash.doc,
-        "kind": clash.kind.name,
-        "key": clash.key,
-        "status": statuses.OPEN,
-        "resolution": None,
-        "base": _snapshot(clash.kind, clash.base),
-        "theirs": _snapshot(clash.kind, clash.theirs),
-        "ours": _snapshot(clash.kind, clash.ours),
-        "theirs_seq": clash.theirs.last_seq,
-        "created_at_ms": ctx.now_ms,
-        "resolved_at_ms": None,
-    }
-
-
-def _snapshot(kind: DiffKind, state: State | None) -> str | None:
-    return None if state is None else canonical_or_none(kind.show(state))
+def _conflict(ctx: Context, clash: KeyClash) -> GraphConflict:
+    sides = {"base": clash.base, "theirs": clash.theirs, "ours": clash.ours}
+    states: Json = {side: None if state is None else clash.kind.show(state) for side, state in sides.items()}
+    return GraphConflict(
+        clash.id(ctx.workspace),
+        from_branch=clash.source.id,
+        into_branch=clash.into.id,
+        doc=clash.doc,
+        kind=clash.kind.name,
+        key=clash.key,
+        theirs_seq=clash.theirs.last_seq,
+        **states,
+    )
 
 
 class GraphConflicts(Bounded):
@@ -235,7 +224,7 @@ class GraphConflicts(Bounded):
     budget=Budget((Trim("conflicts", drop="last", page="pagination"),), 16_000, keep=("into", "doc")),
     example={"into": "main"},
 )
-def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
+def graph_conflicts(ctx: Context, args: GraphConflicts) -> Json:
     """List the conflicts of merges into a branch, newest first."""
     into, doc, limit = branch_named(ctx, args.into, "into"), check_name(args.doc, "doc"), max(args.limit, 1)
     wanted = (statuses.OPEN, statuses.RESOLVED) if args.status == "all" else (args.status, args.status)
@@ -281,99 +270,80 @@ NO_CONFLICT = {"conflict_id": "CONFLICT-" + "0" * 32}
 
 
 @operation("graph_conflict_show", budget=SHOW_BUDGET, example=NO_CONFLICT)
-def graph_conflict_show(ctx: Context, args: GraphConflictShow) -> dict[str, Any]:
+def graph_conflict_show(ctx: Context, args: GraphConflictShow) -> Json:
     """Show a conflict with the three states: common base, incoming (theirs), destination (ours)."""
-    return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _conflict_row(ctx, args.conflict_id))}
+    return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _known(ctx, args.conflict_id))}
 
 
 Decision = Literal["use_from", "use_into"]
 DECISIONS = get_args(Decision)
 
 
-class GraphConflictResolve(Input):
+class OfConflict(Input):
     conflict_id: ConflictId
+
+
+class GraphConflictResolve(OfConflict):
     resolution: Annotated[Decision, Field(description="Take the incoming state, or keep the destination's.")]
 
 
 @operation("graph_conflict_resolve", writes=True, example={**NO_CONFLICT, "resolution": "use_into"})
-def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str, Any]:
+def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> Json:
     """Decide a conflict; the same difference is never reported again."""
-    row = _conflict_row(ctx, args.conflict_id)
-    if row["status"] != statuses.OPEN:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{row['id']} is resolved already ({row['resolution']})",
-            "Change the node or edge itself if you decided otherwise since.",
-            [{"kind": "state", "field": "conflict_id"}],
-            [suggest("graph_conflict_show", "Shows how it was resolved.", conflict_id=row["id"])],
-        )
-    applied = args.resolution == "use_from" and _take_theirs(ctx, row)
-    place = (row["from_branch"], row["into_branch"], row["doc"], row["kind"], row["key"])
-    upsert(ctx.tx, ctx.workspace, Merged(*place, row["theirs_seq"]))
-    close(ctx, row, args.resolution)
-    return {
-        "workspace": ctx.workspace,
-        "conflict_id": row["id"],
-        "status": statuses.RESOLVED,
-        "resolution": args.resolution,
-        "applied": applied,
-    }
+    conflict = _known(ctx, args.conflict_id)
+    if conflict.status != statuses.OPEN:
+        message = f"{conflict.id} is resolved already ({conflict.resolution})"
+        recovery = "Change the node or edge itself if you decided otherwise since."
+        raise _refused(conflict, message, recovery, "Shows how it was resolved.")
+    applied = args.resolution == "use_from" and _take_theirs(ctx, conflict)
+    place = {name: getattr(conflict, name) for name in Merged.KEY}
+    upsert(ctx.tx, ctx.workspace, Merged(**place, seq=conflict.theirs_seq))
+    close(ctx, conflict, args.resolution)
+    decided = {"status": statuses.RESOLVED, "resolution": args.resolution, "applied": applied}
+    return {"workspace": ctx.workspace, "conflict_id": conflict.id, **decided}
 
 
-class GraphConflictReopen(Input):
-    conflict_id: ConflictId
+def _refused(conflict: GraphConflict, message: str, recovery: str, reason: str) -> ClewError:
+    way = suggest("graph_conflict_show", reason, conflict_id=conflict.id)
+    return ClewError("INVALID_INPUT", message, recovery, [{"kind": "state", "field": "conflict_id"}], [way])
 
 
 @operation("graph_conflict_reopen", writes=True, example=NO_CONFLICT)
-def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, Any]:
+def graph_conflict_reopen(ctx: Context, args: OfConflict) -> Json:
     """Take back the decision of a conflict, so that it is open again. What the decision wrote stays as it is."""
-    row = _conflict_row(ctx, args.conflict_id)
-    if row["resolution"] not in DECISIONS:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{row['id']} was not decided by anybody: it is {row['resolution'] or row['status']}",
-            "Only what somebody decided can be taken back.",
-            [{"kind": "state", "field": "conflict_id"}],
-            [suggest("graph_conflict_show", "Shows how it stands.", conflict_id=row["id"])],
-        )
+    conflict = _known(ctx, args.conflict_id)
+    if conflict.resolution not in DECISIONS:
+        message = f"{conflict.id} was not decided by anybody: it is {conflict.resolution or conflict.status}"
+        raise _refused(conflict, message, "Only what somebody decided can be taken back.", "Shows how it stands.")
     # At most one conflict may be open for a key, so a newer open one is closed first.
-    source, into = (branch_by_id(ctx, row[name]) for name in ("from_branch", "into_branch"))
-    settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], statuses.SUPERSEDED)
-    ctx.tx.run(
-        "UPDATE graph_conflict SET status = 'open', resolution = NULL, resolved_at_ms = NULL"
-        " WHERE workspace = ? AND id = ?",
-        ctx.workspace,
-        row["id"],
-    )
-    ctx.emit("reasoning", "graph_conflict_reopened", row["id"], {"key": row["key"]})
-    return {"workspace": ctx.workspace, "conflict_id": row["id"], "status": statuses.OPEN}
+    source, into = (branch_by_id(ctx, number) for number in (conflict.from_branch, conflict.into_branch))
+    settle(ctx, source, into, conflict.doc, KINDS[conflict.kind], conflict.key, statuses.SUPERSEDED)
+    update(ctx.tx, ctx.workspace, replace(conflict, status=statuses.OPEN, resolution=None, resolved_at_ms=None))
+    ctx.emit("reasoning", "graph_conflict_reopened", conflict.id, {"key": conflict.key})
+    return {"workspace": ctx.workspace, "conflict_id": conflict.id, "status": statuses.OPEN}
 
 
-def _take_theirs(ctx: Context, row: Row) -> bool:
+def _take_theirs(ctx: Context, conflict: GraphConflict) -> bool:
     """Write the incoming state at the destination; a deletion also deletes the node's edges."""
-    into, kind = branch_by_id(ctx, row["into_branch"]), KINDS[row["kind"]]
-    theirs = kind.version(ctx, row["theirs_seq"])
-    if isinstance(theirs, Node) and theirs.deleted:
-        if node(ctx, into, row["doc"], theirs.id) is None:
-            return False
-        drop_node(ctx, into, row["doc"], theirs.id)
-        return True
-    kind.write(ctx, into, row["doc"], theirs)
+    into, kind = branch_by_id(ctx, conflict.into_branch), KINDS[conflict.kind]
+    theirs = kind.version(ctx, conflict.theirs_seq)
+    if not (isinstance(theirs, Node) and theirs.deleted):
+        kind.write(ctx, into, conflict.doc, theirs)
+    elif node(ctx, into, conflict.doc, theirs.id) is None:
+        return False
+    else:
+        drop_node(ctx, into, conflict.doc, theirs.id)
     return True
 
 
-def _conflict_row(ctx: Context, conflict_id: str) -> Row:
+def _known(ctx: Context, conflict_id: str) -> GraphConflict:
     wanted = conflict_id.strip()
     if not CONFLICT.fullmatch(wanted):
-        raise invalid(
-            "conflict_id",
-            f"{wanted[:60]!r} is not the id of a conflict",
-            "Copy it from graph_conflicts.",
-            kind="prefix",
-            allowed=["CONFLICT-"],
-        )
-    row = find(ctx, wanted)
-    if row is None:
+        message = f"{wanted[:60]!r} is not the id of a conflict"
+        recovery = "Copy it from graph_conflicts."
+        raise invalid("conflict_id", message, recovery, kind="prefix", allowed=["CONFLICT-"])
+    conflict = find(ctx, wanted)
+    if conflict is None:
         way = suggest("graph_conflicts", "Lists the open conflicts.", into="main")
         raise unknown_id("conflict", wanted, "Copy the id from graph_conflicts.", [way])
-    return row
+    return conflict

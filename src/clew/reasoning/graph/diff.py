@@ -18,11 +18,11 @@ from clew.reasoning.graph.reads import edge_in, edges_at, node_at
 from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, shared_until, versions
 from clew.reasoning.graph.writes import write_edge, write_node
-from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget import Budget, Drop, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.rows import load
+from clew.store.rows import find, load
 
 State = Node | Edge
 
@@ -48,8 +48,7 @@ class DiffKind:
         return edge_in(ctx, links, doc, (start, rel, end), include_deleted=True)
 
     def version(self, ctx: Context, seq: int) -> Any:
-        row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-        return load(self.record, row) if row else None
+        return find(ctx.tx, ctx.workspace, self.record, seq)
 
     def versions(self, ctx: Context, doc: str, links: list[BranchPart], **bounds: Any) -> list[Any]:
         rows = versions(ctx, self.name, self.columns, doc, links, **bounds)
@@ -89,14 +88,9 @@ KINDS = {"node": NODE, "edge": EDGE}
 STEP = 200
 """How many versions are read at a time."""
 
+_CHANGES = Trim("changes", drop="last", page="pagination")
 DIFF_BUDGET = Budget(
-    (
-        Clip("changes[].to.text", 2000),
-        Trim("changes", drop="last", floor=1, page="pagination"),
-        Clip("changes[].to.text", 200),
-        Drop("changes[].to.meta"),
-        Trim("changes", drop="last", page="pagination"),
-    ),
+    shrinking("changes[].to.text", (2000, 200), _CHANGES, Drop("changes[].to.meta")),
     16_000,
     keep=("from", "to", "doc"),
 )

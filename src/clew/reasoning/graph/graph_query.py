@@ -16,7 +16,7 @@ from clew.reasoning.graph.view import (
     keys,
 )
 from clew.reasoning.scope import Scope, Target, resolve_scope
-from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
+from clew.registry.budget import Budget, Drop, Follow, Trim, shrinking
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Names, Title, operation
 
@@ -32,18 +32,9 @@ def edges_of_shown(edges: Any, result: dict[str, Any]) -> Any:
     return [edge for edge in edges if edge["from"] in shown and edge["to"] in shown]
 
 
-_EDGES = Follow("edges", edges_of_shown)
-
-
+_NODES = Trim("nodes", drop="last", page="pagination", key="last_seq", follow=Follow("edges", edges_of_shown))
 QUERY_BUDGET = Budget(
-    (
-        Clip("nodes[].text", 2000),
-        Trim("nodes", drop="last", floor=1, page="pagination", key="last_seq", follow=_EDGES),
-        Clip("nodes[].text", 200),
-        Trim("edges", drop="last"),
-        Drop("nodes[].meta"),
-        Trim("nodes", drop="last", page="pagination", key="last_seq", follow=_EDGES),
-    ),
+    shrinking("nodes[].text", (2000, 200), _NODES, Trim("edges", drop="last"), Drop("nodes[].meta")),
     16_000,
     keep=("branch", "doc"),
 )

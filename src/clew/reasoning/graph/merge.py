@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
@@ -38,7 +39,7 @@ class MergeTally:
     merged: int = 0
     skipped: int = 0
     conflicts_created: int = 0
-    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[Json] = field(default_factory=list)
     nodes_changed: int = 0
     edges_changed: int = 0
     node_fields_changed: int = 0
@@ -53,8 +54,7 @@ class MergeTally:
             self.edge_fields_changed += fields
 
     def summary(self) -> dict[str, int]:
-        names = ("nodes_changed", "edges_changed", "node_fields_changed", "edge_fields_changed")
-        return {name: getattr(self, name) for name in names}
+        return picked(self, "nodes_changed", "edges_changed", "node_fields_changed", "edge_fields_changed")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ MERGE_BUDGET = Budget(
 
 
 @operation("graph_merge", writes=True, idempotent=True, budget=MERGE_BUDGET, example={"from": "what-if"})
-def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
+def graph_merge(ctx: Context, args: GraphMerge) -> Json:
     """Bring the graph changes of a branch into its base; what both changed differently becomes a conflict."""
     source, into = _ends(ctx, args)
     doc = check_name(args.doc, "doc")
@@ -197,9 +197,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
         "from": source.name,
         "into": into.name,
         "doc": doc,
-        "merged": tally.merged,
-        "skipped": tally.skipped,
-        "conflicts_created": tally.conflicts_created,
+        **picked(tally, "merged", "skipped", "conflicts_created"),
         "conflict_ids": [shown["conflict_id"] for shown in tally.conflicts],
         "conflicts": [_brief(shown, whole=place < MOST_WHOLE) for place, shown in enumerate(tally.conflicts)],
         "diff_summary": tally.summary(),
@@ -207,7 +205,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     }
 
 
-def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
+def _brief(conflict: Json, whole: bool) -> Json:
     """A conflict for the answer of a merge: with texts cut, and without states beyond the first ones."""
     if not whole:
         return {name: value for name, value in conflict.items() if name not in SIDES}
@@ -215,7 +213,7 @@ def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
     return {**conflict, **states}
 
 
-def _cut(state: dict[str, Any] | None) -> dict[str, Any] | None:
+def _cut(state: Json | None) -> Json | None:
     if state is None or not state.get("text"):
         return state
     return {**state, "text": shorten(state["text"], MOST_TEXT)}
@@ -249,15 +247,11 @@ def _changed(
     """The present version of every key written on the branch itself, in the order of writing."""
     found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
-        rows = ctx.tx.all(
+        sql = (
             f"SELECT * FROM {kind.name} WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND until IS NULL"
-            " ORDER BY seq LIMIT ?",
-            ctx.workspace,
-            source.id,
-            doc,
-            after,
-            limit + 1,
+            " ORDER BY seq LIMIT ?"
         )
+        rows = ctx.tx.all(sql, ctx.workspace, source.id, doc, after, limit + 1)
         found += [(kind, load(kind.record, row)) for row in rows]
     # Nodes and edges in one order, because the cursor is a seq for both.
     found.sort(key=lambda pair: pair[1].last_seq)

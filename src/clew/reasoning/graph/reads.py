@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from clew.index.substrings import candidates
 from clew.reasoning.branches import Branch, BranchPart, chain
@@ -29,7 +29,7 @@ from clew.reasoning.graph.view import (
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.store.database import Row, placeholders
-from clew.store.rows import load
+from clew.store.rows import first, load
 
 # Deleting a branch only marks it, so its nodes are still stored.
 ON_A_BRANCH = (
@@ -71,19 +71,28 @@ def node(
 
 
 def node_at(ctx: Context, links: list[BranchPart], doc: str, id: str, include_deleted: bool = False) -> Node | None:
+    return _nearest(ctx, links, Node, NODE_KEY, (doc, id), include_deleted)
+
+
+V = TypeVar("V", Node, Edge)
+
+
+def _nearest(
+    ctx: Context,
+    links: list[BranchPart],
+    kind: type[V],
+    key: tuple[str, ...],
+    place: tuple[str, ...],
+    include_deleted: bool,
+) -> V | None:
+    """The version that the nearest part of the view has."""
+    where = " AND ".join(f"{column} = ?" for column in ("branch", "doc", *key))
     for link in links:
-        row = ctx.tx.one(
-            "SELECT * FROM node WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND seq <= ?"
-            " ORDER BY seq DESC LIMIT 1",
-            ctx.workspace,
-            link.branch,
-            doc,
-            id,
-            link.cutoff,
-        )
-        # The nearest version decides, even a deletion: a node deleted here is not shown, whatever its bases have.
-        if row is not None:
-            return load(Node, row) if include_deleted or not row["deleted"] else None
+        params = (link.branch, *place, link.cutoff)
+        found = first(ctx.tx, ctx.workspace, kind, f"{where} AND seq <= ? ORDER BY seq DESC", *params)
+        # The nearest version decides, even a deletion: what is deleted here is not shown, whatever its bases have.
+        if found is not None:
+            return found if include_deleted or not found.deleted else None
     return None
 
 
@@ -105,16 +114,17 @@ def nodes(
     as_of: int | None = None,
 ) -> NodePage:
     """The newest `limit` nodes before `cursor` that pass all filters. Tags are compared as stored."""
+    folded = text.casefold() if text else None
     wanted = NodeFilter(
-        None if ids is None else tuple(dict.fromkeys(ids)),
-        None if types is None else tuple(dict.fromkeys(types)),
-        status,
-        tuple(dict.fromkeys(tags_any)),
-        tuple(dict.fromkeys(tags_all)),
-        tuple(dict.fromkeys(tags_none)),
-        text.casefold() if text else None,
-        include_deleted,
-        candidates(ctx.tx, ctx.ws.number, text.casefold()) if text else None,
+        ids=None if ids is None else tuple(dict.fromkeys(ids)),
+        types=None if types is None else tuple(dict.fromkeys(types)),
+        status=status,
+        tags_any=tuple(dict.fromkeys(tags_any)),
+        tags_all=tuple(dict.fromkeys(tags_all)),
+        tags_none=tuple(dict.fromkeys(tags_none)),
+        text=folded,
+        include_deleted=include_deleted,
+        seqs=candidates(ctx.tx, ctx.ws.number, folded) if folded else None,
     )
     if wanted.impossible():
         return NodePage([], False)
@@ -161,12 +171,11 @@ def _read(ctx: Context, ways: Sequence[IndexPath], clause: Condition, limit: int
 
 def locate(ctx: Context, id: str) -> PlacedNode | None:
     """The newest live version of an id in any document of any existing branch."""
-    row = ctx.tx.one(
+    sql = (
         "SELECT * FROM node WHERE workspace = ? AND id = ? AND until IS NULL AND deleted = 0"
-        f" AND {BY_SEQ} AND {ON_A_BRANCH} ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        id,
+        f" AND {BY_SEQ} AND {ON_A_BRANCH} ORDER BY seq DESC LIMIT 1"
     )
+    row = ctx.tx.one(sql, ctx.workspace, id)
     return PlacedNode(load(Node, row), row["branch"], row["doc"]) if row else None
 
 
@@ -189,19 +198,7 @@ def edge(
 def edge_in(
     ctx: Context, links: list[BranchPart], doc: str, key: tuple[str, str, str], include_deleted: bool = False
 ) -> Edge | None:
-    for link in links:
-        row = ctx.tx.one(
-            "SELECT * FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND from_id = ? AND rel = ?"
-            " AND to_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-            ctx.workspace,
-            link.branch,
-            doc,
-            *key,
-            link.cutoff,
-        )
-        if row is not None:
-            return load(Edge, row) if include_deleted or not row["deleted"] else None
-    return None
+    return _nearest(ctx, links, Edge, EDGE_KEY, (doc, *key), include_deleted)
 
 
 def edges_among(
@@ -250,15 +247,11 @@ def edges_beside(ctx: Context, branch: int, doc: str, ids: Sequence[str], limit:
     """Live edges of one branch, without its bases, at any of `ids`: oldest first, at most `limit` for each end."""
     found: list[Row] = []
     for end in ("from_id", "to_id"):
-        found += ctx.tx.all(
+        sql = (
             f"SELECT from_id, rel, to_id FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND {end} IN"
-            f" ({placeholders(len(ids))}) AND until IS NULL AND deleted = 0 ORDER BY seq LIMIT ?",
-            ctx.workspace,
-            branch,
-            doc,
-            *ids,
-            limit,
+            f" ({placeholders(len(ids))}) AND until IS NULL AND deleted = 0 ORDER BY seq LIMIT ?"
         )
+        found += ctx.tx.all(sql, ctx.workspace, branch, doc, *ids, limit)
     return found
 
 

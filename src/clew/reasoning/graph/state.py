@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from clew.canonical import canonical_or_none
+from clew.canonical import Json, as_json, canonical_or_none
 from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
 from clew.store.rows import TableRow
 
@@ -30,7 +30,7 @@ class Node(TableRow):
     text: str | None
     status: str | None
     tags: tuple[str, ...]
-    meta: dict[str, Any] | None
+    meta: Json | None
     deleted: bool
     last_seq: int
     last_ts_ms: int
@@ -51,7 +51,7 @@ class Edge(TableRow):
     from_id: str
     rel: str
     to_id: str
-    meta: dict[str, Any] | None
+    meta: Json | None
     deleted: bool
     last_seq: int
     last_ts_ms: int
@@ -64,31 +64,13 @@ class Edge(TableRow):
         return (canonical_or_none(self.meta), self.deleted)
 
 
-def node_json(node: Node) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "type": node.type,
-        "title": node.title,
-        "text": node.text,
-        "status": node.status,
-        "tags": list(node.tags),
-        "meta": node.meta,
-        "deleted": node.deleted,
-        "last_seq": node.last_seq,
-        "last_ts_ms": node.last_ts_ms,
-    }
+def node_json(node: Node) -> Json:
+    return as_json(node)
 
 
-def edge_json(edge: Edge) -> dict[str, Any]:
-    return {
-        "from": edge.from_id,
-        "rel": edge.rel,
-        "to": edge.to_id,
-        "meta": edge.meta,
-        "deleted": edge.deleted,
-        "last_seq": edge.last_seq,
-        "last_ts_ms": edge.last_ts_ms,
-    }
+def edge_json(edge: Edge) -> Json:
+    ends = {"from": edge.from_id, "rel": edge.rel, "to": edge.to_id}
+    return {**ends, **as_json(edge, "from_id", "rel", "to_id")}
 
 
 def folded(title: str | None, text: str | None) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from clew.reasoning.branches import END, BranchPart
 from clew.registry.context import Context
@@ -39,12 +39,12 @@ class Condition:
     parts: list[str] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
 
-    def add(self, sql: str, *params: Any) -> Condition:
+    def add(self, sql: str, *params: Any) -> Self:
         self.parts.append(sql)
         self.params.extend(params)
         return self
 
-    def extend(self, other: Condition) -> Condition:
+    def extend(self, other: Condition) -> Self:
         self.parts.extend(other.parts)
         self.params.extend(other.params)
         return self
@@ -121,9 +121,8 @@ def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[B
     for depth, link in enumerate(links):
         clause = live(table, ctx.workspace, doc, link).add(f"{table}.{BY_SEQ} AND {table}.deleted = 0")
         unshadowed(clause, table, key, doc, links[:depth])
-        rows = ctx.tx.all(
-            f"SELECT {columns} FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC", *clause.params
-        )
+        sql = f"SELECT {columns} FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC"
+        rows = ctx.tx.all(sql, *clause.params)
         found += [tuple(row.values()) for row in rows]
     return found
 
@@ -152,11 +151,8 @@ def versions(
         unshadowed(clause, table, key, doc, links[:depth])
         if older_in is not None:
             _known_before(clause, table, key, doc, older_in, after)
-        rows += ctx.tx.all(
-            f"SELECT {table}.* FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC LIMIT ?",
-            *clause.params,
-            limit - len(rows),
-        )
+        sql = f"SELECT {table}.* FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC LIMIT ?"
+        rows += ctx.tx.all(sql, *clause.params, limit - len(rows))
     return rows
 
 
@@ -332,11 +328,8 @@ def _sample(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
 
 def _count(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
     place = "node.workspace = ? AND node.branch = ? AND node.doc = ? AND " if way.lead == "node" else ""
-    found = ctx.tx.value(
-        f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample",
-        *((ctx.workspace, link.branch, doc) if place else ()),
-        *way.params,
-    )
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample"
+    found = ctx.tx.value(sql, *((ctx.workspace, link.branch, doc) if place else ()), *way.params)
     return int(found)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
 from clew.index.item_reads import source_of
-from clew.index.items import Item, index_item, unindex_item
+from clew.index.items import Item, index_item, index_items, unindex_item
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import register_tags
 from clew.reasoning.branches import Branch
@@ -48,19 +49,9 @@ def put_node(
 
     `findable=False` is for a node whose id belongs to another record, which writes the search item itself.
     """
-    state = Node(
-        check_node_id(id),
-        check_kind(type, "type"),
-        title,
-        text,
-        check_kind(status, "status") if status is not None else None,
-        tuple(normal_tags(list(tags))),
-        meta,
-        False,
-        0,
-        0,
-    )
-    return write_node(ctx, branch, doc, state, findable)
+    kind, how = check_kind(type, "type"), check_kind(status, "status") if status is not None else None
+    content = (check_node_id(id), kind, title, text, how, tuple(normal_tags(list(tags))), meta)
+    return write_node(ctx, branch, doc, Node(*content, deleted=False, last_seq=0, last_ts_ms=0), findable)
 
 
 def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, list[Edge]]:
@@ -92,22 +83,10 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
     """Store this state, which may be a deletion, as the newest version of its id on the branch."""
     seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
-    ctx.tx.run(
-        # `until` ends the version before, so that `until IS NULL` finds the present state without comparing seqs.
-        "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
-        seq,
-        ctx.workspace,
-        branch.id,
-        doc,
-        state.id,
-    )
-    words = folded(state.title, state.text)
-    _insert(ctx, written, branch=branch.id, doc=doc, folded=words)
-    index_substrings(ctx.tx, ctx.ws.number, seq, words)
-    ctx.tx.many(
-        "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
-        [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],
-    )
+    # `until` ends the version before, so that `until IS NULL` finds the present state without comparing seqs.
+    sql = "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL"
+    ctx.tx.run(sql, seq, ctx.workspace, branch.id, doc, state.id)
+    insert_versions(ctx, [PlacedVersion(written, branch.id, doc)])
     # Only canonical cards register anchors: a draft that names one by mistake must not change the map.
     if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
         register_tags(ctx, state.tags)
@@ -118,43 +97,62 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
 
 def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
     seq = _entry(ctx, branch, doc, EDGE_DELETE if state.deleted else EDGE_UPSERT, "|".join(state.key))
-    ctx.tx.run(
+    sql = (
         "UPDATE edge SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND from_id = ? AND rel = ?"
-        " AND to_id = ? AND until IS NULL",
-        seq,
-        ctx.workspace,
-        branch.id,
-        doc,
-        *state.key,
+        " AND to_id = ? AND until IS NULL"
     )
+    ctx.tx.run(sql, seq, ctx.workspace, branch.id, doc, *state.key)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
-    _insert(ctx, written, branch=branch.id, doc=doc)
+    insert_versions(ctx, [PlacedVersion(written, branch.id, doc)])
     return written
 
 
-def _insert(ctx: Context, version: Node | Edge, **place: Any) -> None:
-    """Store a version with its branch and document."""
-    names, values = (*columns(type(version)), *place), (*encoded(version), *place.values())
-    ctx.tx.run(
-        f"INSERT INTO {version.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})",
-        ctx.workspace,
-        *values,
-    )
+@dataclass(frozen=True, slots=True)
+class PlacedVersion:
+    """A version of a node or edge with its branch and document, and the seq of the next version."""
+
+    state: Node | Edge
+    branch: int
+    doc: str
+    until: int | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a text filter searches; an edge has none."""
+        return (folded(self.state.title, self.state.text),) if isinstance(self.state, Node) else ()
+
+
+def insert_versions(ctx: Context, versions: Sequence[PlacedVersion]) -> None:
+    """Store versions of nodes, or of edges; nodes with the words and tags by which they are found."""
+    rows, tags = [], []
+    for item in versions:
+        state, place = item.state, (item.branch, item.doc)
+        rows.append((ctx.workspace, *encoded(state), *place, item.until, *item.words))
+        for words in item.words:
+            index_substrings(ctx.tx, ctx.ws.number, state.last_seq, words)
+        if isinstance(state, Node):
+            tags += [(ctx.workspace, *place, tag, state.last_seq) for tag in filed_tags(state.tags)]
+    for first in versions[:1]:
+        kind = type(first.state)
+        names = ("workspace", *columns(kind), "branch", "doc", "until", *("folded" for _ in first.words))
+        sql = f"INSERT INTO {kind.TABLE} ({', '.join(names)}) VALUES ({placeholders(len(names))})"
+        ctx.tx.many(sql, rows)
+    ctx.tx.many("INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)", tags)
+
+
+def index_cards(ctx: Context, versions: Sequence[PlacedVersion]) -> None:
+    """An id has one search item: its newest version on any branch."""
+    newest: dict[str, tuple[int, str, Node]] = {}
+    for item in versions:
+        if item.until is None and isinstance(item.state, Node) and item.state.type in CARD_TYPES:
+            newest[item.state.id] = (item.branch, item.doc, item.state)
+    index_items(ctx.tx, ctx.workspace, [card_item(*found) for found in newest.values() if not found[2].deleted])
 
 
 def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:
     """Append the change to the document. Its seq becomes the version's, so `<doc>@<seq>` opens it."""
-    row = append(
-        ctx,
-        branch.id,
-        doc,
-        content=None,
-        kind="event",
-        doc_kind=GRAPH,
-        event_type=event_type,
-        subject=key,
-        item_source=None,
-    )
+    named: Json = {"event_type": event_type, "subject": key}
+    row = append(ctx, branch.id, doc, content=None, kind="event", doc_kind=GRAPH, item_source=None, **named)
     return int(row["seq"])
 
 
@@ -183,20 +181,13 @@ def reindex_elsewhere(ctx: Context, id: str) -> None:
 def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
     if source_of(ctx.tx, ctx.workspace, state.id) not in (None, "card"):
         return  # the id is also the ref of another record, which `open` prefers
-    item = Item(
-        ref=state.id,
-        source="card",
-        seq=state.last_seq,
-        ts_ms=state.last_ts_ms,
-        title=state.title,
-        body=_said(state),
-        kind=state.type,
-        tags=state.tags,
-        status=state.status,
-        branch=branch,
-        doc=doc,
-    )
-    index_item(ctx.tx, ctx.workspace, item)
+    index_item(ctx.tx, ctx.workspace, card_item(branch, doc, state))
+
+
+def card_item(branch: int, doc: str, card: Node) -> Item:
+    """The search item of a card."""
+    item = Item(card.id, "card", card.last_seq, card.last_ts_ms, card.title, _said(card))
+    return replace(item, kind=card.type, tags=card.tags, status=card.status, branch=branch, doc=doc)
 
 
 def _said(state: Node) -> str | None:
@@ -215,12 +206,8 @@ def _unindex(ctx: Context, id: str) -> None:
 
 
 def _missing(what: str, key: str, branch: Branch, doc: str) -> Exception:
-    return unknown_id(
-        f"{what} in {doc} on {branch.name}",
-        key,
-        "Look at what the graph holds.",
-        [suggest("graph_query", "Shows the newest nodes and edges.", branch=branch.name, doc=doc)],
-    )
+    way = suggest("graph_query", "Shows the newest nodes and edges.", branch=branch.name, doc=doc)
+    return unknown_id(f"{what} in {doc} on {branch.name}", key, "Look at what the graph holds.", [way])
 
 
 declare_events({"graph_applied": "A batch of changes was made to a graph document."})
@@ -263,31 +250,15 @@ def graph_apply(ctx: Context, args: GraphApply) -> dict[str, Any]:
             applied[name] += count
     payload = {"branch": scope.branch.name, "last_seq": ctx.ws.seq, **applied}
     ctx.emit("reasoning", "graph_applied", scope.graph, payload)
-    return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": scope.graph,
-        "applied": applied,
-        "last_seq": ctx.ws.seq,
-        "last_ts_ms": ctx.now_ms,
-    }
+    place = {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": scope.graph}
+    return {**place, "applied": applied, "last_seq": ctx.ws.seq, "last_ts_ms": ctx.now_ms}
 
 
 def _node_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
     id, kind = _required(change, where, "id", "type")
     _refuse_reserved(id, f"{where}.id")
-    put_node(
-        ctx,
-        branch,
-        doc,
-        id=id,
-        type=kind,
-        title=change.title,
-        text=change.text,
-        status=change.status,
-        tags=change.tags or (),
-        meta=change.meta,
-    )
+    fields = picked(change, "title", "text", "status", "meta")
+    put_node(ctx, branch, doc, id=id, type=kind, tags=change.tags or (), **fields)
     return {"nodes_upserted": 1}
 
 

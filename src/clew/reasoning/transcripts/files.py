@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 import orjson
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import CONTROL
 from clew.settings import project_root
@@ -53,14 +55,16 @@ class Allowance:
         self.used += count
         self.left -= count
 
-    def share(self, most: int) -> Allowance:
-        """A part of the allowance for one file; `settle` deducts what the file used of it."""
-        return Allowance(min(self.left, most))
-
-    def settle(self, part: Allowance) -> None:
-        self.take(part.used)
-        # Kept once it was set: a later file that fits must not hide that an earlier one was cut.
-        self.ran_out = self.ran_out or part.ran_out
+    @contextmanager
+    def share(self, most: int) -> Iterator[Allowance]:
+        """A part of the allowance for one file; what the file used of it is deducted at the end."""
+        part = Allowance(min(self.left, most))
+        try:
+            yield part
+        finally:
+            self.take(part.used)
+            # Kept once it was set: a later file that fits must not hide that an earlier one was cut.
+            self.ran_out = self.ran_out or part.ran_out
 
 
 def default_roots() -> list[Path]:
@@ -80,7 +84,10 @@ def root_directory(given: str | None, anywhere: bool) -> Path:
             raise invalid("root_dir", "must be the path of a directory", kind="value")
         folder = placed(given)
         if not anywhere and not _is_agent_directory(folder):
-            raise _outside(given)
+            # Nothing about whether it exists, so that a caller cannot probe.
+            message = f"root_dir {shorten(given, 120)}: not a directory of agent sessions"
+            recovery = "Leave root_dir out; only a call from this machine's shell (clew call) reads other directories."
+            raise ClewError("NOT_FOUND", message, recovery)
         return _directory(folder)
     for folder in default_roots():
         if folder.is_dir():
@@ -99,22 +106,12 @@ def _is_agent_directory(folder: Path) -> bool:
         return False
 
 
-def _outside(given: str) -> ClewError:
-    """The refusal for a directory of nobody. It does not say whether the directory exists, so a caller cannot probe."""
-    return ClewError(
-        "NOT_FOUND",
-        f"root_dir {shorten(given, 120)}: not a directory of agent sessions",
-        "Leave root_dir out; only a call from this machine's shell (clew call) reads other directories.",
-    )
-
-
 def _directory(folder: Path) -> Path:
     try:
         resolved = folder.resolve(strict=True)
     except (OSError, RuntimeError) as problem:
-        raise ClewError(
-            "NOT_FOUND", f"root_dir {folder}: {_reason(problem)}", "Give a directory that exists."
-        ) from None
+        message = f"root_dir {folder}: {_reason(problem)}"
+        raise ClewError("NOT_FOUND", message, "Give a directory that exists.") from None
     if not resolved.is_dir():
         raise invalid("root_dir", f"{folder} is not a directory", "Give a directory.")
     return resolved
@@ -228,17 +225,7 @@ class TranscriptMessage:
     summary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMark:
-    """The session, time and working directory that a line names."""
-
-    id: str | None
-    ts: str | None
-    cwd: str | None
-    hints: tuple[str, ...] = ()
-
-
-def parse(line: bytes) -> dict[str, Any] | None:
+def parse(line: bytes) -> Json | None:
     """The line as an object; None if it is broken JSON or not an object."""
     try:
         value = orjson.loads(line)
@@ -247,26 +234,35 @@ def parse(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def message(record: dict[str, Any]) -> TranscriptMessage | None:
+def spoken_in(line: Line) -> TranscriptMessage | None:
+    """The message that a line holds."""
+    record = parse(line.raw)
+    return message(record) if record else None
+
+
+def message(record: Json) -> TranscriptMessage | None:
     ts = _text(record.get("timestamp"))
     if record.get("type") == "summary" and isinstance(record.get("summary"), str):
         return TranscriptMessage("assistant", record["summary"], ts, summary=True)
     wrapped = record.get("message")
-    inner: dict[str, Any] = wrapped if isinstance(wrapped, dict) else _payload(record)
+    inner: Json = wrapped if isinstance(wrapped, dict) else _payload(record)
     role, text = inner.get("role"), _content(inner.get("content"))
     if not isinstance(role, str) or not text:
         return None
     return TranscriptMessage(role, text, ts or _text(inner.get("timestamp")))
 
 
-def session_mark(record: dict[str, Any]) -> SessionMark | None:
+def session_info_in(record: Json) -> SessionInfo | None:
+    """The session, time and working directory that a line names."""
     if isinstance(record.get("sessionId"), str):
-        return SessionMark(record["sessionId"], _text(record.get("timestamp")), _text(record.get("cwd")))
+        return SessionInfo(record["sessionId"], _text(record.get("timestamp")), _text(record.get("cwd")))
     payload = _payload(record)
-    if record.get("type") == "session_meta" or _is_old_header(record):
+    # Older versions wrote the header alone.
+    bare = "type" not in record and "id" in record and ("instructions" in record or "timestamp" in record)
+    if record.get("type") == "session_meta" or bare:
         hints = path_hints(payload.get("instructions"))
         ts = _text(payload.get("timestamp")) or _text(record.get("timestamp"))
-        return SessionMark(_text(payload.get("id")), ts, _text(payload.get("cwd")), hints)
+        return SessionInfo(_text(payload.get("id")), ts, _text(payload.get("cwd")), hints)
     return None
 
 
@@ -275,18 +271,13 @@ def path_hints(text: Any) -> tuple[str, ...]:
     if not isinstance(text, str):
         return ()
     found = [match.strip() for pattern in _HINTS for match in pattern.findall(text)]
-    return tuple(dict.fromkeys(path for path in found if path.startswith(("/", "~")) or path[1:3] == ":\\"))[
-        :MOST_HINTS
-    ]
+    paths = [path for path in found if path.startswith(("/", "~")) or path[1:3] == ":\\"]
+    return tuple(dict.fromkeys(paths))[:MOST_HINTS]
 
 
-def _payload(record: dict[str, Any]) -> dict[str, Any]:
+def _payload(record: Json) -> Json:
     payload = record.get("payload")
     return payload if isinstance(payload, dict) else record
-
-
-def _is_old_header(record: dict[str, Any]) -> bool:
-    return "type" not in record and "id" in record and ("instructions" in record or "timestamp" in record)
 
 
 def _content(content: Any) -> str:
@@ -295,12 +286,9 @@ def _content(content: Any) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    parts = [part.get("text") for part in content if isinstance(part, dict) and _is_text(part.get("type"))]
+    texts = ("text", "input_text", "output_text")
+    parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in texts]
     return "\n".join(part for part in parts if isinstance(part, str))
-
-
-def _is_text(kind: Any) -> bool:
-    return kind in ("text", "input_text", "output_text")
 
 
 def _text(value: Any) -> str | None:
@@ -315,24 +303,25 @@ EARLY = ("user", "developer")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    id: str | None
-    ts: str | None
-    cwd: str | None
-    hints: tuple[str, ...]
+    id: str | None = None
+    ts: str | None = None
+    cwd: str | None = None
+    hints: tuple[str, ...] = ()
+
+    def joined(self, other: SessionInfo) -> SessionInfo:
+        """With what another line adds; what was found first stays."""
+        hints = tuple(dict.fromkeys([*self.hints, *other.hints]))
+        return SessionInfo(self.id or other.id, self.ts or other.ts, self.cwd or other.cwd, hints)
 
     def works_below(self, prefix: str) -> bool:
         """Whether the session worked below this directory, by its recorded directory or by a hint. '' matches all."""
-        folder = prefix.rstrip("/")
-        return not prefix or any(
-            place == folder or place.startswith(f"{folder}/") for place in (self.cwd, *self.hints) if place
-        )
+        return not prefix or _any_below(prefix.rstrip("/"), (self.cwd, *self.hints))
 
     def belongs_to(self, project: str) -> bool:
         """Whether it is a session of this project. Any text can name a directory, so a recorded one wins over hints."""
-        places = (self.cwd,) if self.cwd else self.hints
-        return any(place == project or place.startswith(f"{project}/") for place in places)
+        return _any_below(project, (self.cwd,) if self.cwd else self.hints)
 
-    def project(self) -> dict[str, Any]:
+    def project(self) -> Json:
         """Where the session worked; `confidence` is of 100, by BranchMind's figures."""
         place = self.cwd or next(iter(self.hints), None)
         if place is None:
@@ -340,30 +329,29 @@ class SessionInfo:
         name = PurePosixPath(place.replace("\\", "/")).name or place
         return {"id": place, "name": name, "confidence": 95 if self.cwd else 60}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"id": self.id, "ts": self.ts}
+
+
+def _any_below(folder: str, places: Iterable[str | None]) -> bool:
+    return any(place == folder or place.startswith(f"{folder}/") for place in places if place)
 
 
 def session_info(path: Path, allowance: Allowance) -> SessionInfo:
     """Read the session's id, time and directory from the first lines of a file."""
-    id = ts = cwd = None
-    hints: list[str] = []
-    part = allowance.share(HEAD_BYTES)
-    with open_file(path) as file:
-        for line in lines(file, part):
-            record = parse(line.raw)
-            mark = session_mark(record) if record else None
-            if mark is not None:
-                id, ts, cwd = id or mark.id, ts or mark.ts, cwd or mark.cwd
-                hints += mark.hints
-            spoken = message(record) if record else None
-            if spoken is not None and spoken.role in EARLY:
-                hints += path_hints(spoken.text)
-            if line.number >= HEAD_LINES:
-                break
-    part.ran_out = False  # only the beginning was wanted, so nothing is missing
-    allowance.settle(part)
-    return SessionInfo(id, ts, cwd, tuple(dict.fromkeys(hints)))
+    found = SessionInfo()
+    with allowance.share(HEAD_BYTES) as part:
+        with open_file(path) as file:
+            for line in lines(file, part):
+                record = parse(line.raw) or {}
+                found = found.joined(session_info_in(record) or SessionInfo())
+                spoken = message(record)
+                if spoken is not None and spoken.role in EARLY:
+                    found = found.joined(SessionInfo(hints=path_hints(spoken.text)))
+                if line.number >= HEAD_LINES:
+                    break
+        part.ran_out = False  # only the beginning was wanted, so nothing is missing
+    return found
 
 
 def default_prefix() -> str:

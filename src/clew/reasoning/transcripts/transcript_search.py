@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.transcripts.files import (
     Allowance,
@@ -19,11 +20,10 @@ from clew.reasoning.transcripts.files import (
     TranscriptMessage,
     default_prefix,
     lines,
-    message,
     open_file,
-    parse,
     root_directory,
     session_info,
+    spoken_in,
     transcript_files,
 )
 from clew.registry.budget import Budget, Clip, Trim
@@ -87,7 +87,7 @@ class TranscriptPass:
         if self.allowance.left <= 0:
             self.allowance.ran_out = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         counted = {"files": self.files, "bytes": self.allowance.used, "truncated": self.allowance.ran_out}
         return {**counted, "unreadable": self.unreadable} if self.unreadable else counted
 
@@ -96,11 +96,9 @@ def start_scan(ctx: Context, args: Any) -> TranscriptPass:
     prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
     project = None if ctx.connection.local else default_prefix()
     if project is not None and not f"{prefix.rstrip('/')}/".startswith(f"{project}/"):
-        ctx.warn(
-            "TRANSCRIPTS_PROJECT_ONLY",
-            f"only sessions of {project} are read; those of other projects are left out",
-            "Call it from this machine's shell (clew call) to read all.",
-        )
+        message = f"only sessions of {project} are read; those of other projects are left out"
+        recovery = "Call it from this machine's shell (clew call) to read all."
+        ctx.warn("TRANSCRIPTS_PROJECT_ONLY", message, recovery)
     root = root_directory(args.root_dir, anywhere=project is None)
     return TranscriptPass(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
 
@@ -112,11 +110,9 @@ def transcript_id(path: str, byte: int) -> str:
 
 def warn_of_limits(ctx: Context, scan: TranscriptPass) -> None:
     if scan.allowance.ran_out:
-        ctx.warn(
-            "TRANSCRIPTS_SCAN_TRUNCATED",
-            f"read {scan.allowance.used} bytes of {scan.files} files and stopped",
-            "Give a larger max_bytes_total or a narrower cwd_prefix.",
-        )
+        message = f"read {scan.allowance.used} bytes of {scan.files} files and stopped"
+        recovery = "Give a larger max_bytes_total or a narrower cwd_prefix."
+        ctx.warn("TRANSCRIPTS_SCAN_TRUNCATED", message, recovery)
     if scan.cut:
         ctx.warn(
             "TRANSCRIPTS_MAX_FILES_REACHED",
@@ -158,20 +154,20 @@ class Hits:
     """Matching messages, each once if asked so, and their number for each project."""
 
     args: TranscriptsSearch
-    found: list[dict[str, Any]] = field(default_factory=list)
-    projects: dict[str, dict[str, Any]] = field(default_factory=dict)
+    found: list[Json] = field(default_factory=list)
+    projects: dict[str, Json] = field(default_factory=dict)
     seen: set[tuple[str, str, str]] = field(default_factory=set)
     more: bool = False
     """Whether there is at least one match beyond the limit."""
 
-    def visit(self, info: SessionInfo) -> dict[str, Any]:
+    def visit(self, info: SessionInfo) -> Json:
         project = info.project()
         kept = self.projects.setdefault(project["id"], {**project, "files": 0, "hits": 0})
         kept["files"] += 1
         return kept
 
     def add(
-        self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, spoken: TranscriptMessage
+        self, file: TranscriptFile, info: SessionInfo, project: Json, line: Line, spoken: TranscriptMessage
     ) -> None:
         key = (project["id"], spoken.role, spoken.text)
         if self.args.dedupe and key in self.seen:
@@ -181,23 +177,19 @@ class Hits:
             return
         self.seen.add(key)
         project["hits"] += 1
-        self.found.append(
-            {
-                "id": transcript_id(file.name, line.byte),
-                "ref": {"path": file.name, "line": line.number, "byte": line.byte},
-                "session": info.to_json(),
-                "project": {name: project[name] for name in ("id", "name", "confidence")},
-                "message": {
-                    "role": spoken.role,
-                    "ts": spoken.ts,
-                    "snippet": snippet(spoken.text, self.args.query, self.args.context_chars),
-                },
-            }
-        )
+        part = snippet(spoken.text, self.args.query, self.args.context_chars)
+        hit = {
+            "id": transcript_id(file.name, line.byte),
+            "ref": {"path": file.name, "line": line.number, "byte": line.byte},
+            "session": info.to_json(),
+            "project": {name: project[name] for name in ("id", "name", "confidence")},
+            "message": {**picked(spoken, "role", "ts"), "snippet": part},
+        }
+        self.found.append(hit)
 
 
 @operation("transcripts_search", mode="own", budget=SEARCH_BUDGET, example={"query": "migration"})
-def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
+def transcripts_search(ctx: Context, args: TranscriptsSearch) -> Json:
     """Search the messages of recorded agent sessions on this machine; nothing is stored."""
     if not args.query.strip():
         raise invalid("query", "must not be blank", "Give the text to look for.", kind="non_empty")
@@ -228,20 +220,15 @@ def _matches(
     file: TranscriptFile, scan: TranscriptPass, args: TranscriptsSearch
 ) -> Iterator[tuple[Line, TranscriptMessage]]:
     # At most half of what is left, so that one huge file leaves something for the others.
-    part = scan.allowance.share(max(scan.allowance.left // 2, LEAST_SHARE))
+    most = max(scan.allowance.left // 2, LEAST_SHARE)
     try:
-        with open_file(file.path) as opened:
+        with scan.allowance.share(most) as part, open_file(file.path) as opened:
             for line in lines(opened, part):
-                if not may_hold(line.raw, args.query):
-                    continue
-                record = parse(line.raw)
-                spoken = message(record) if record else None
+                spoken = spoken_in(line) if may_hold(line.raw, args.query) else None
                 if spoken and args.query in spoken.text and args.role in (None, spoken.role):
                     yield line, spoken
     except ClewError:
         scan.unreadable += 1  # the file was removed after it was listed
-    finally:
-        scan.allowance.settle(part)
 
 
 def may_hold(raw: bytes, query: str) -> bool:
@@ -292,10 +279,10 @@ class TranscriptsDigest(Scanning):
 
 
 @operation("transcripts_digest", mode="own", budget=DIGEST_BUDGET)
-def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
+def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> Json:
     """Show how the newest recorded sessions of this project ended; nothing is stored."""
     scan = start_scan(ctx, args)
-    items: list[dict[str, Any]] = []
+    items: list[Json] = []
     for file, info in scan.sessions():
         found = _last(file, scan, args.mode)
         if found is not None:
@@ -314,61 +301,46 @@ def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
     }
 
 
-def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, Any] | None:
+def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> Json | None:
     """The last message of the agent, or the last summary, in the final part of a file."""
-    wanted = min(TAIL_BYTES, file.size)
-    short = scan.allowance.left < wanted
-    part = scan.allowance.share(TAIL_BYTES)
-    start = max(0, file.size - part.left)
+    short = scan.allowance.left < min(TAIL_BYTES, file.size)
     found: tuple[Line, TranscriptMessage] | None = None
-    try:
-        with open_file(file.path) as opened:
-            opened.seek(start)
-            for line in lines(opened, part):
-                if start and line.number == 1:
-                    continue  # reading began in the middle of a line
-                record = parse(line.raw)
-                spoken = message(record) if record else None
-                if spoken is not None and spoken.role == "assistant" and (mode == "last" or sums_up(spoken)):
-                    found = line, spoken
-    except ClewError:
-        scan.unreadable += 1
-        return None
-    finally:
+    with scan.allowance.share(TAIL_BYTES) as part:
+        start = max(0, file.size - part.left)
+        try:
+            with open_file(file.path) as opened:
+                opened.seek(start)
+                for line in lines(opened, part):
+                    # Reading may have begun in the middle of a line.
+                    spoken = None if start and line.number == 1 else spoken_in(line)
+                    if spoken is not None and spoken.role == "assistant" and (mode == "last" or sums_up(spoken)):
+                        found = line, spoken
+        except ClewError:
+            scan.unreadable += 1
+            found = None
         # Only the end of each file is wanted, so reading to its last byte does not count as a cut.
         part.ran_out = short
-        scan.allowance.settle(part)
     return _item(file, *found, exact=start == 0) if found else None
 
 
 def sums_up(spoken: TranscriptMessage) -> bool:
     """Whether a message looks like a summary: it is marked as one, has such a heading, or is a longer list."""
-    if spoken.summary:
-        return True
-    if _SAYS_SO.search(spoken.text):
+    if spoken.summary or _SAYS_SO.search(spoken.text):
         return True
     # A heading such as "Done" also begins short remarks, and a short list may be anything; hence the least lengths.
-    bullets = len(_BULLET.findall(spoken.text))
-    return (bool(_HEADING.search(spoken.text)) and (bullets >= 1 or len(spoken.text) >= 120)) or (
-        bullets >= 3 and len(spoken.text) >= 200
-    )
+    bullets, size = len(_BULLET.findall(spoken.text)), len(spoken.text)
+    headed = _HEADING.search(spoken.text) is not None and (bullets >= 1 or size >= 120)
+    return headed or (bullets >= 3 and size >= 200)
 
 
-def _item(file: TranscriptFile, line: Line, spoken: TranscriptMessage, exact: bool) -> dict[str, Any]:
-    ref: dict[str, Any] = {"path": file.name, "byte": line.byte}
-    if exact:
-        ref["line"] = line.number
-    return {
-        "id": transcript_id(file.name, line.byte),
-        "ref": ref,
-        "message": {"role": "assistant", "ts": spoken.ts, "text": spoken.text},
-    }
+def _item(file: TranscriptFile, line: Line, spoken: TranscriptMessage, exact: bool) -> Json:
+    ref = {"path": file.name, "byte": line.byte, **({"line": line.number} if exact else {})}
+    return {"id": transcript_id(file.name, line.byte), "ref": ref, "message": picked(spoken, "role", "ts", "text")}
 
 
 def _suggest_more(ctx: Context, args: TranscriptsDigest) -> None:
     again = args.model_dump(exclude_unset=True, exclude={"workspace", "max_bytes_total", "mode"})
     larger = min(args.max_bytes_total * 8, LARGEST_SCAN)
-    ctx.suggest(suggest("transcripts_digest", "Reads more.", "high", **again, max_bytes_total=larger))
-    ctx.suggest(
-        suggest("transcripts_digest", "Takes any last message.", "medium", **again, max_bytes_total=larger, mode="last")
-    )
+    again["max_bytes_total"] = larger
+    ctx.suggest(suggest("transcripts_digest", "Reads more.", "high", **again))
+    ctx.suggest(suggest("transcripts_digest", "Takes any last message.", "medium", **again, mode="last"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import TRANSCRIPT, confined
 from clew.reasoning.scope import StepFocus, resolve_scope, resolve_step
@@ -17,11 +17,10 @@ from clew.reasoning.transcripts.files import (
     Line,
     default_prefix,
     lines,
-    message,
     open_file,
-    parse,
     root_directory,
     session_info,
+    spoken_in,
 )
 from clew.reasoning.transcripts.transcript_search import RootDir, texts_budget, transcript_id
 from clew.registry.budget import Trim
@@ -59,7 +58,7 @@ EXAMPLE = {"ref": {"path": "2026/11/15/rollout-1.jsonl", "line": 1}}
 
 
 @operation("transcripts_open", mode="own", budget=OPEN_BUDGET, example=EXAMPLE)
-def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
+def transcripts_open(ctx: Context, args: TranscriptsOpen) -> Json:
     """Show the messages around one place of a recorded session."""
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
@@ -68,28 +67,21 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     return {"workspace": ctx.workspace, **found}
 
 
-def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
+def _read(ctx: Context, args: TranscriptsOpen) -> Json:
     root = root_directory(args.root_dir, anywhere=ctx.connection.local)
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
     if not ctx.connection.local and not info.belongs_to(default_prefix()):
-        raise ClewError(
-            "NOT_FOUND",
-            f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project",
-            "Copy ref from a search or a digest.",
-            suggestions=[suggest("transcripts_digest", "Shows the sessions of this project.")],
-        )
+        message = f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project"
+        recovery = "Copy ref from a search or a digest."
+        ways = [suggest("transcripts_digest", "Shows the sessions of this project.")]
+        raise ClewError("NOT_FOUND", message, recovery, suggestions=ways)
     with open_file(path) as file:
         start, number = _place(ctx, file, args.ref)
         window = _window(file, start, number, args.before_lines, args.after_lines)
-    here = next((line for line in window if line.byte == start), None)
     return {
         "root_dir": str(root),
-        "ref": {
-            "path": path.relative_to(root).as_posix(),
-            "line": number,
-            "byte": start if here is None else here.byte,
-        },
+        "ref": {"path": path.relative_to(root).as_posix(), "line": number, "byte": start},
         "session": {**info.to_json(), "cwd": info.cwd},
         "project": info.project(),
         "entries": [entry for line in window if (entry := _entry(line, number is not None)) is not None],
@@ -121,11 +113,8 @@ def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int |
     # A byte inside of a line is accepted with a warning: a file may have been rewritten since the search.
     start = _line_start(file, byte)
     if start != byte:
-        ctx.warn(
-            "TRANSCRIPTS_REF_NOT_EXACT",
-            f"byte {byte} lies inside the line that starts at {start}",
-            f"Use byte {start}.",
-        )
+        message = f"byte {byte} lies inside the line that starts at {start}"
+        ctx.warn("TRANSCRIPTS_REF_NOT_EXACT", message, f"Use byte {start}.")
     return start, 1 if start == 0 else None
 
 
@@ -145,12 +134,10 @@ def _byte_of_line(file: BinaryIO, wanted: int) -> int:
                 place = block.index(b"\n", place + 1)
             return byte + place + 1
         if byte > COUNTED:
-            raise ClewError(
-                "INVALID_INPUT",
-                f"ref.line: line {wanted} lies beyond the first {COUNTED >> 20} MB",
-                "Use ref.byte, which search and digest show.",
-                [{"kind": "range", "field": "ref.line"}],
-            )
+            message = f"ref.line: line {wanted} lies beyond the first {COUNTED >> 20} MB"
+            recovery = "Use ref.byte, which search and digest show."
+            hints = [{"kind": "range", "field": "ref.line"}]
+            raise ClewError("INVALID_INPUT", message, recovery, hints)
     return byte
 
 
@@ -190,18 +177,12 @@ def _back(file: BinaryIO, start: int, count: int) -> int:
     return low + place
 
 
-def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
-    record = parse(line.raw)
-    spoken = message(record) if record else None
+def _entry(line: Line, numbered: bool) -> Json | None:
+    spoken = spoken_in(line)
     if spoken is None:
         return None
-    return {
-        "byte": line.byte,
-        "line": line.number if numbered else None,
-        "role": spoken.role,
-        "ts": spoken.ts,
-        "text": spoken.text,
-    }
+    number = line.number if numbered else None
+    return {"byte": line.byte, "line": number, **picked(spoken, "role", "ts", "text")}
 
 
 QUOTED, LONGEST_QUOTE, SHORTEST_QUOTE = 4_000, 400, 100

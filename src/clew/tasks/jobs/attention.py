@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clew.canonical import Json
+from clew.canonical import Json, as_json, picked
 from clew.registry.context import Context
-from clew.store.rows import load
-from clew.tasks.jobs.claims import EXPIRED
+from clew.store.rows import first
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job
-from clew.tasks.jobs.runners import OFFLINE, runner_command, runner_status
+from clew.tasks.jobs.queue import EXPIRED
+from clew.tasks.jobs.runners import OFFLINE, RunnerStatus, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
 
 # These conditions repeat `attention_of` in SQL, so that the database sorts and cuts the inbox; 0 sorts first. Marks are
@@ -26,6 +26,7 @@ NEEDS_PROOF = (
 STALE = f"CASE WHEN status = '{RUNNING}' AND {EXPIRED} THEN 0 ELSE 1 END"
 RUNNING_FIRST = f"CASE status WHEN '{RUNNING}' THEN 0 WHEN '{QUEUED}' THEN 1 ELSE 2 END"
 
+OPEN = f"status IN ('{RUNNING}', '{QUEUED}')"
 INBOX_ORDER = f"{HAS_ERROR}, {NEEDS_MANAGER}, {NEEDS_PROOF}, {STALE}, {RUNNING_FIRST}, updated_at_ms DESC, number"
 """Jobs that need somebody come first. Takes one parameter: the present time."""
 
@@ -46,13 +47,8 @@ class Attention:
             return "?"
         return "!" if self.needs_proof else "~" if self.stale else ""
 
-    def to_json(self) -> dict[str, bool]:
-        return {
-            "needs_manager": self.needs_manager,
-            "needs_proof": self.needs_proof,
-            "has_error": self.has_error,
-            "stale": self.stale,
-        }
+    def to_json(self) -> Json:
+        return as_json(self)
 
 
 def attention_of(job: Job, now_ms: int) -> Attention:
@@ -81,37 +77,19 @@ def last_seq(job: Job, attention: Attention) -> int:
 class JobState:
     """The job that the state line names."""
 
-    job_id: str
-    status: str
-    has_error: bool = False
-    needs_manager: bool = False
-    needs_proof: bool = False
+    job: Job
+    attention: Attention
     last_message: str | None = None
 
     def to_json(self) -> Json:
-        attention = {
-            "has_error": self.has_error,
-            "needs_manager": self.needs_manager,
-            "needs_proof": self.needs_proof,
-        }
-        return {"job_id": self.job_id, "status": self.status, "attention": attention, "last": self.last_message}
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerState:
-    status: str
-    live: int = 0
-    idle: int = 0
-    offline: int = 0
-
-    def to_json(self) -> Json:
-        counts = {"live_count": self.live, "idle_count": self.idle, "offline_count": self.offline}
-        return {"status": self.status, **counts}
+        marks = picked(self.attention, "has_error", "needs_manager", "needs_proof")
+        named = {"job_id": self.job.id, "status": self.job.status}
+        return {**named, "attention": marks, "last": self.last_message}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    runner: RunnerState
+    runner: RunnerStatus
     job: JobState | None = None
     running: int = 0
     queued: int = 0
@@ -121,8 +99,8 @@ class WorkState:
     def to_json(self) -> Json:
         """The part of `capsule.where` about delegated work."""
         shown: Json = {
-            "inbox": {"running": self.running, "queued": self.queued},
-            "runner_status": self.runner.to_json(),
+            "inbox": picked(self, "running", "queued"),
+            "runner_status": self.runner.counts(),
         }
         if self.job is not None:
             shown["job"] = self.job.to_json()
@@ -132,42 +110,24 @@ class WorkState:
 
 
 def work_state(ctx: Context, target: str) -> WorkState:
-    """The jobs of the workspace as seen from `target`. Clients read it without asking whether anybody delegates."""
-    counts = _inbox(ctx)
-    status = runner_status(ctx)
-    runner = RunnerState(status.status, status.live, status.idle, status.offline)
-    running, queued = counts.get(RUNNING, 0), counts.get(QUEUED, 0)
-    start = runner_command(ctx)["cmd"] if queued and status.status == OFFLINE else None
-    return WorkState(runner, _job_of(ctx, target) if counts else None, running, queued, start)
-
-
-def _inbox(ctx: Context) -> dict[str, int]:
-    sql = f"SELECT status, count(*) AS n FROM job WHERE workspace = ? AND status IN ('{RUNNING}', '{QUEUED}')"
-    return {row["status"]: row["n"] for row in ctx.tx.all(f"{sql} GROUP BY status", ctx.workspace)}
+    """The jobs of the workspace as seen from `target`."""
+    sql = f"SELECT status, count(*) AS n FROM job WHERE workspace = ? AND {OPEN} GROUP BY status"
+    counts = {row["status"]: row["n"] for row in ctx.tx.all(sql, ctx.workspace)}
+    runner, queued = runner_status(ctx), counts.get(QUEUED, 0)
+    start = runner_command(ctx)["cmd"] if queued and runner.status == OFFLINE else None
+    job = _job_of(ctx, target) if counts else None
+    return WorkState(runner, job, counts.get(RUNNING, 0), queued, start)
 
 
 def _job_of(ctx: Context, target: str) -> JobState | None:
-    """The most urgent job of the task, or of the plan's tasks: running ones first, then in inbox order."""
-    row = ctx.tx.one(
-        f"SELECT * FROM job WHERE workspace = ? AND status IN ('{RUNNING}', '{QUEUED}') AND (task = ? OR task IN"
-        " (SELECT id FROM work WHERE workspace = ? AND parent = ?))"
-        f" ORDER BY {RUNNING_FIRST}, {INBOX_ORDER} LIMIT 1",
-        ctx.workspace,
-        target,
-        ctx.workspace,
-        target,
-        ctx.now_ms,
-    )
-    if row is None:
+    """The most urgent job of the task, or of the plan's tasks: running ones first."""
+    tasks = "SELECT id FROM work WHERE workspace = ? AND parent = ?"
+    where = f"{OPEN} AND (task = ? OR task IN ({tasks})) ORDER BY {RUNNING_FIRST}, {INBOX_ORDER}"
+    params = (target, ctx.workspace, target, ctx.now_ms)
+    job = first(ctx.tx, ctx.workspace, Job, where, *params)
+    if job is None:
         return None
-    job = load(Job, row)
     attention = attention_of(job, ctx.now_ms)
     last = events_at(ctx, [last_seq(job, attention)])
-    return JobState(
-        job.id,
-        job.status,
-        attention.has_error,
-        attention.needs_manager,
-        attention.needs_proof,
-        next((event["message"] for event in last.values()), None),
-    )
+    message = next((event.message for event in last.values()), None)
+    return JobState(job, attention, message)

@@ -9,13 +9,14 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.ids import check_anchor
 from clew.reasoning.anchors.registry import canonical
+from clew.reasoning.branches import END
 from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Bounded, Name, View, Whole, operation
-from clew.store.rows import load
-from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
+from clew.store.rows import select
+from clew.tasks.jobs.job import Format, Job, JobBrief, JobId, brief_of, check_status, job_by_id, job_json
 from clew.tasks.jobs.queue import TaskLink
 from clew.tasks.jobs.runners import runner_status
 from clew.tasks.jobs.thread import event_json, events_since, newest_events, place
@@ -42,7 +43,8 @@ def conditions(ctx: Context, args: JobFilter) -> tuple[dict[str, str], str, list
         "anchor": canonical(ctx, check_anchor(args.anchor)) if args.anchor is not None else None,
     }
     filters = {name: value for name, value in given.items() if value is not None}
-    return filters, "".join(f" AND {name} = ?" for name in filters), list(filters.values())
+    where = " AND ".join(["TRUE", *(f"{name} = ?" for name in filters)])
+    return filters, where, list(filters.values())
 
 
 def clamped(given: int, low: int, high: int) -> int:
@@ -83,18 +85,14 @@ LIST_BUDGET = Budget(
 )
 
 
-class JobsList(JobFilter):
-    pass
-
-
 @operation("tasks_jobs_list", budget=LIST_BUDGET, example={"status": "QUEUED"}, view=View(lines=list_lines))
-def tasks_jobs_list(ctx: Context, args: JobsList) -> Json:
+def tasks_jobs_list(ctx: Context, args: JobFilter) -> Json:
     """List jobs, those changed last first."""
     filters, where, params = conditions(ctx, args)
     limit = clamped(args.limit, 1, MOST)
-    sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY updated_at_ms DESC, number LIMIT ?"
+    where += " ORDER BY updated_at_ms DESC, number LIMIT ?"
     # One more than is shown tells whether there are more.
-    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, limit + 1)]
+    jobs = select(ctx.tx, ctx.workspace, Job, where, *params, limit + 1)
     return {
         "workspace": ctx.workspace,
         "filters": filters,
@@ -115,8 +113,8 @@ def open_lines(result: Json, default_workspace: str) -> list[str]:
         return [f"{place(result, default_workspace)}job"]
     job = result["job"]
     links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job.get(name))
-    title, status = free(job.get("title") or ""), job.get("status", "?")
-    lines = [f"{place(result, default_workspace)}job {job['job_id']} ({status}) {title}", links]
+    named = f"job {job['job_id']} ({job.get('status', '?')}) {free(job.get('title') or '')}"
+    lines = [place(result, default_workspace) + named, links]
     for name, limit in (("summary", 140), ("prompt", 160)):
         text = job.get(name) or result.get(name)
         lines.append(f"{name}: {free(text, limit)}" if text else "")
@@ -166,15 +164,15 @@ class JobsOpen(Bounded):
 def tasks_jobs_open(ctx: Context, args: JobsOpen) -> Json:
     """Show a job: its state and newest events; prompt and meta on request."""
     job = job_by_id(ctx, args.job)
-    prompt, meta = prompt_and_meta(ctx, job) if args.include_prompt or args.include_meta else ("", {})
     shown: Json = {"workspace": ctx.workspace, "job": job_json(job)}
+    brief = brief_of(ctx, job) if args.include_prompt or args.include_meta else JobBrief(job.id)
     if args.include_prompt:
-        shown["prompt"] = prompt
+        shown["prompt"] = brief.prompt
     if args.include_meta:
-        shown["meta"] = meta
+        shown["meta"] = brief.meta
     if args.include_events:
         limit = clamped(args.max_events, 0, MOST)
-        rows = newest_events(ctx, job, limit + 1, args.before_seq)
+        rows = newest_events(ctx, job, limit + 1, END if args.before_seq is None else args.before_seq)
         shown["events"] = [event_json(row, args.include_meta) for row in rows[:limit]]
         shown["count"] = min(len(rows), limit)
         shown["has_more_events"] = len(rows) > limit > 0

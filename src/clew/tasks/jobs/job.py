@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
-import orjson
 from pydantic import Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, picked
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
 from clew.index.items import Item, index_item
 from clew.kinds import statuses
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
-from clew.store.rows import TableRow, load
+from clew.store.rows import TableRow, find, update
 from clew.store.workspaces import declare_events
 
 QUEUED, RUNNING = statuses.JOB_QUEUED, statuses.JOB_RUNNING
@@ -120,59 +119,49 @@ class Job(TableRow):
         return self.status == RUNNING and (expires is None or not now_ms < expires <= now_ms + LONGEST_TTL)
 
 
+@dataclass(frozen=True, slots=True)
+class JobBrief(TableRow):
+    """The order of a job, and the settings and notes of its runner."""
+
+    TABLE: ClassVar[str] = "job_brief"
+    KEY: ClassVar[tuple[str, ...]] = ("job",)
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"meta"})
+
+    job: str
+    prompt: str = ""
+    meta: Json = field(default_factory=dict)
+
+
+TIMES = ("created_at_ms", "updated_at_ms")
+
+
 def job_json(job: Job) -> Json:
-    return {
-        "job_id": job.id,
-        "revision": job.revision,
-        "status": job.status,
-        "title": job.title,
-        "kind": job.kind,
-        "priority": job.priority,
-        "task": job.task,
-        "anchor": job.anchor,
-        "runner": job.runner,
-        "claim_expires_at_ms": job.claim_expires_at_ms,
-        "summary": job.summary,
-        "created_at_ms": job.created_at_ms,
-        "updated_at_ms": job.updated_at_ms,
-        "completed_at_ms": job.completed_at_ms,
-    }
+    about = picked(job, "revision", "status", "title", "kind", "priority", "task", "anchor", "runner")
+    ends = picked(job, "claim_expires_at_ms", "summary", *TIMES, "completed_at_ms")
+    return {"job_id": job.id, **about, **ends}
 
 
 def job_by_id(ctx: Context, given: str, field: str = "job") -> Job:
     id = given.strip().upper()
     if not JOB.fullmatch(id):
-        raise invalid(
-            field,
-            f"{shorten(given, 60)!r} is not a job id",
-            "Use an id such as JOB-001.",
-            [suggest("tasks_jobs_list", "Lists the jobs.")],
-            kind="prefix",
-            allowed=["JOB-"],
-        )
-    row = ctx.tx.one("SELECT * FROM job WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    if row is None:
+        ways, message = [suggest("tasks_jobs_list", "Lists the jobs.")], f"{shorten(given, 60)!r} is not a job id"
+        raise invalid(field, message, "Use an id such as JOB-001.", ways, kind="prefix", allowed=["JOB-"])
+    job = find(ctx.tx, ctx.workspace, Job, id)
+    if job is None:
         raise unknown_id("job", id, "Copy an id from the list.", [suggest("tasks_jobs_list", "Lists the jobs.")])
-    return load(Job, row)
+    return job
 
 
-def prompt_and_meta(ctx: Context, job: Job) -> tuple[str, Json]:
-    row = ctx.tx.one("SELECT prompt, meta FROM job_brief WHERE workspace = ? AND job = ?", ctx.workspace, job.id)
-    return (row["prompt"], orjson.loads(row["meta"])) if row else ("", {})
+def brief_of(ctx: Context, job: Job) -> JobBrief:
+    return find(ctx.tx, ctx.workspace, JobBrief, job.id) or JobBrief(job.id)
 
 
 def merge_meta(ctx: Context, job: Job, meta: Json | None) -> None:
     """Add keys to the job's meta; others stay, such as the skill profile that the job was created with."""
-    if not meta:
-        return
-    _, known = prompt_and_meta(ctx, job)
-    ctx.tx.run(
-        "UPDATE job_brief SET meta = ? WHERE workspace = ? AND job = ?",
+    if meta:
         # Read and written under the lock of the workspace, so that two reports do not lose each other's keys.
-        canonical({**known, **meta}),
-        ctx.workspace,
-        job.id,
-    )
+        known = brief_of(ctx, job)
+        update(ctx.tx, ctx.workspace, replace(known, meta={**known.meta, **meta}))
 
 
 def index_job(ctx: Context, job: Job, prompt: str) -> None:
@@ -184,34 +173,26 @@ def index_job(ctx: Context, job: Job, prompt: str) -> None:
 
 
 def check_runner(value: str, limit: int = MAX_RUNNER) -> str:
-    trimmed = value.strip()
-    if not trimmed or CONTROL.search(trimmed) or len(trimmed.encode()) > limit:
-        raise invalid(
-            "runner_id",
-            f"must be one line of 1 to {limit} bytes",
-            "Use a name such as host:1234.",
-            kind="length",
-            max_chars=limit,
-        )
-    return trimmed
+    return _one_line(value, "runner_id", limit, "Use a name such as host:1234.")
 
 
-def check_kind(value: str, field: str = "kind", limit: int = MAX_KIND) -> str:
+def check_kind(value: str, field: str = "kind") -> str:
+    return _one_line(value, field, MAX_KIND)
+
+
+def _one_line(value: str, field: str, limit: int, recovery: str | None = None) -> str:
     trimmed = value.strip()
     if not trimmed or CONTROL.search(trimmed) or len(trimmed.encode()) > limit:
-        raise invalid(field, f"must be one line of 1 to {limit} bytes", kind="length", max_chars=limit)
+        message = f"must be one line of 1 to {limit} bytes"
+        raise invalid(field, message, recovery, kind="length", max_chars=limit)
     return trimmed
 
 
 def check_priority(value: str) -> str:
     name = {"NORMAL": "MEDIUM"}.get(value.strip().upper(), value.strip().upper())
     if name not in PRIORITIES:
-        raise invalid(
-            "priority",
-            f"{shorten(value, 40)!r} is no priority",
-            "Use LOW, MEDIUM or HIGH.",
-            expected="LOW, MEDIUM, HIGH",
-        )
+        message = f"{shorten(value, 40)!r} is no priority"
+        raise invalid("priority", message, "Use LOW, MEDIUM or HIGH.", expected="LOW, MEDIUM, HIGH")
     return name
 
 
@@ -228,11 +209,8 @@ def cut(ctx: Context, text: str, limit: int, field: str) -> str:
     trimmed = text.strip()
     if len(trimmed) <= limit:
         return trimmed
-    ctx.warn(
-        "TEXT_CUT",
-        f"{field} was cut from {len(trimmed)} to {limit} characters",
-        "Keep it short; put the rest into a note or card and give its id in refs.",
-    )
+    recovery = "Keep it short; put the rest into a note or card and give its id in refs."
+    ctx.warn("TEXT_CUT", f"{field} was cut from {len(trimmed)} to {limit} characters", recovery)
     return shorten(trimmed, limit)
 
 

@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid, shorten
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Name, View, operation
 from clew.store.database import placeholders
-from clew.store.rows import load
-from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
-from clew.tasks.jobs.claims import EXPIRED
+from clew.store.rows import find_many, select
+from clew.tasks.jobs.attention import INBOX_ORDER, OPEN, Attention, attention_of, last_seq
 from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions, longer_list
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
+from clew.tasks.jobs.queue import EXPIRED
 from clew.tasks.jobs.runners import (
     IDLE,
     LIVE,
@@ -32,8 +32,8 @@ from clew.tasks.jobs.runners import (
     runner_status,
     state_of,
 )
-from clew.tasks.jobs.thread import event_json, events_at, place, post_message
-from clew.tasks.views.state_line import free
+from clew.tasks.jobs.thread import JobEvent, events_at, place, post_message
+from clew.tasks.views.state_line import counted_runners, free
 
 MOST_ISSUES = 20
 _RANK = {"error": 0, "warn": 1, "stale": 2}
@@ -52,9 +52,8 @@ class JobIssue:
         return (_RANK[self.severity], self.kind, self.runner or "", self.job or "")
 
     def to_json(self) -> Json:
-        shown = {"severity": self.severity, "kind": self.kind, "message": self.message}
-        named = {"runner_id": self.runner, "job_id": self.job}
-        return {**shown, **{name: value for name, value in named.items() if value is not None}}
+        shown = {**picked(self, "severity", "kind", "message"), "runner_id": self.runner, "job_id": self.job}
+        return {name: value for name, value in shown.items() if value is not None}
 
 
 def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> Json:
@@ -68,8 +67,8 @@ def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> Json:
 
 
 def _of_leases(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
-    jobs = _named_jobs(ctx, leases)
     named = Counter(lease.active_job for lease in leases if lease.active_job)
+    jobs = {job.id: job for job in find_many(ctx.tx, ctx.workspace, Job, sorted(named))}
     for lease in leases:
         active = lease.active_job
         if active is None:
@@ -100,16 +99,11 @@ def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     held = {lease.runner for lease in leases}
     # SQL allows no empty list; NOT IN ('') holds for every runner.
     marks = placeholders(len(held)) or "''"
-    rows = ctx.tx.all(
-        f"SELECT * FROM job WHERE workspace = ? AND status = '{RUNNING}'"
-        f" AND ({EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})) ORDER BY number LIMIT ?",
-        ctx.workspace,
-        ctx.now_ms,
-        *sorted(held),
-        # One more than is shown, so that has_more can be told.
-        MOST_ISSUES + 1,
-    )
-    for job in (load(Job, row) for row in rows):
+    lost = f"{EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})"
+    where = f"status = '{RUNNING}' AND ({lost}) ORDER BY number LIMIT ?"
+    # One more than is shown, so that has_more can be told.
+    params = (ctx.now_ms, *sorted(held), MOST_ISSUES + 1)
+    for job in select(ctx.tx, ctx.workspace, Job, where, *params):
         if job.expired(ctx.now_ms):
             message = f"the claim of {job.runner or 'nobody'} on {job.id} has expired; a runner may reclaim it"
             yield JobIssue("stale", "job_claim_expired", message, job.runner, job.id)
@@ -118,24 +112,23 @@ def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
             yield JobIssue("warn", "job_runner_offline", message, job.runner, job.id)
 
 
-def _named_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Job]:
-    ids = sorted({lease.active_job for lease in leases if lease.active_job})
-    if not ids:
-        return {}
-    sql = f"SELECT * FROM job WHERE workspace = ? AND id IN ({placeholders(len(ids))})"
-    return {row["id"]: load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *ids)}
-
-
 LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
 
 
 def radar_lines(result: Json, default_workspace: str) -> list[str]:
+    """A filter or a budget may have removed any list; only the status tells that no runner is alive."""
+    runners = result.get("runner_leases", {}).get("runners", [])
+    gone = result.get("runner_leases_offline", {}).get("runners", [])
+    issues = result.get("runner_diagnostics", {}).get("issues", [])
+    start = [f"CMD: {result['runner_bootstrap']['cmd']}"] if "runner_bootstrap" in result else []
+    offline = result.get("runner_status", {}).get("status") == "offline"
     return [
         place(result, default_workspace) + _header(result),
-        *_start(result),
-        *_runners(result),
-        *_offline(result),
-        *_issues(result),
+        *start,
+        *item_lines(result, runners[:LINES_RUNNERS], _runner),
+        *(["runner offline (no active lease)"] if offline else []),
+        *item_lines(result, gone[:LINES_OFFLINE], _gone),
+        *item_lines(result, issues[:LINES_ISSUES], _issue),
         *item_lines(result, result.get("jobs", ()), _row),
         *longer_list(result),
     ]
@@ -143,24 +136,10 @@ def radar_lines(result: Json, default_workspace: str) -> list[str]:
 
 def _header(result: Json) -> str:
     status = result.get("runner_status", {"status": "offline"})
-    counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
-    runners = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
     filters = "".join(f" {name}={value}" for name, value in result.get("filters", {}).items())
     more = " has_more=true" if result.get("has_more") else ""
-    return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={runners}{filters}{more}"
-
-
-def _start(result: Json) -> Iterator[str]:
-    if "runner_bootstrap" in result:
-        yield f"CMD: {result['runner_bootstrap']['cmd']}"
-
-
-def _runners(result: Json) -> Iterator[str]:
-    runners = result.get("runner_leases", {}).get("runners", [])
-    yield from item_lines(result, runners[:LINES_RUNNERS], _runner)
-    # A filter or a budget may have removed the list; only the status tells that no runner is alive.
-    if result.get("runner_status", {}).get("status") == "offline":
-        yield "runner offline (no active lease)"
+    runners = f"runner={status['status']} runners={counted_runners(status)}"
+    return f"jobs_radar count={result.get('count', 0)} {runners}{filters}{more}"
 
 
 def _runner(lease: Json) -> str:
@@ -169,18 +148,10 @@ def _runner(lease: Json) -> str:
     return f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
 
 
-def _offline(result: Json) -> list[str]:
-    return item_lines(result, result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE], _gone)
-
-
 def _gone(lease: Json) -> str:
     job, id = lease["active_job_id"], lease["runner_id"]
     worked = f" last_job={job} | open id={job}" if job else ""
     return f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
-
-
-def _issues(result: Json) -> list[str]:
-    return item_lines(result, result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES], _issue)
 
 
 def _issue(issue: Json) -> str:
@@ -265,19 +236,18 @@ def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> Json:
     if args.reply_job is None or args.reply_message is None:
         raise invalid("reply_job", "reply_job and reply_message belong together", "Give both, or neither.")
     with ctx.writing() as bound:
-        job, event = post_message(
-            bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs
-        )
+        asking = job_by_id(bound, args.reply_job, "reply_job")
+        job, event = post_message(bound, asking, args.reply_message, args.reply_refs)
         return {"reply": {"event": event, "job": job_json(job)}, **_radar(bound, args)}
 
 
 def _radar(ctx: Context, args: JobsRadar) -> Json:
     filters, where, params = conditions(ctx, args)
     if "status" not in filters:
-        where += f" AND status IN ('{RUNNING}', '{QUEUED}')"
+        where += f" AND {OPEN}"
     limit = clamped(args.limit, 1, MOST)
-    sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY {INBOX_ORDER} LIMIT ?"
-    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, ctx.now_ms, limit + 1)]
+    params += [ctx.now_ms, limit + 1]
+    jobs = select(ctx.tx, ctx.workspace, Job, f"{where} ORDER BY {INBOX_ORDER} LIMIT ?", *params)
     leases = active_leases(ctx)
     status = runner_status(ctx, leases)
     given = {**filters, "stale_after_s": args.stale_after_s}
@@ -305,17 +275,16 @@ def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> l
     seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
     # One query for the events of all jobs, instead of one for each row.
     events = events_at(ctx, list(seqs.values()))
-    rows = []
-    for job in jobs:
-        row = {**job_json(job), "attention": marks[job.id].to_json(), "mark": marks[job.id].mark}
-        event = events.get(seqs[job.id])
-        if event is not None:
-            named = event_json(event)
-            row["last"] = {name: named[name] for name in ("ref", "seq", "ts_ms", "kind", "message", "refs")}
-        if job.status == RUNNING:
-            row["runner_state"] = state_of(alive, job.runner)
-        rows.append(row)
-    return rows
+    return [_job_json(job, marks[job.id], events.get(seqs[job.id]), alive) for job in jobs]
+
+
+def _job_json(job: Job, marks: Attention, event: JobEvent | None, alive: dict[str, RunnerLease]) -> Json:
+    row = {**job_json(job), "attention": marks.to_json(), "mark": marks.mark}
+    if event is not None:
+        row["last"] = {"ref": f"{job.id}@{event.seq}", **picked(event, "seq", "ts_ms", "kind", "message", "refs")}
+    if job.status == RUNNING:
+        row["runner_state"] = state_of(alive, job.runner)
+    return row
 
 
 def _leases_json(leases: Sequence[RunnerLease], args: JobsRadar) -> Json:

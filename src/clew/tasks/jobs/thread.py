@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
-import orjson
-
-from clew.canonical import Json, canonical, canonical_or_none
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
+from clew.reasoning.branches import END
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
 from clew.registry.operation import View, operation
-from clew.store.database import Row, placeholders
-from clew.store.rows import update
+from clew.store.rows import TableRow, find_many, insert, select, update
 from clew.tasks.commands import is_command
 from clew.tasks.jobs.job import (
     MAX_MESSAGE,
@@ -123,114 +122,80 @@ class Remark:
     claim_revision: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvent(Remark, TableRow):
+    """It keeps its number, so `JOB-001@5` in notes and evidence always opens the same."""
+
+    TABLE: ClassVar[str] = "job_event"
+    KEY: ClassVar[tuple[str, ...]] = ("seq",)
+    LISTS: ClassVar[frozenset[str]] = frozenset({"refs"})
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"meta"})
+
+    seq: int
+    job: str
+    ts_ms: int
+
+
 def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
     """Write an event and update the job. A heartbeat after a heartbeat overwrites it, so that they do not pile up.
 
     Returns the job, the event as JSON, and whether it is a new event.
     """
-    last = _newest(ctx, job) if remark.kind == HEARTBEAT else None
-    if last is not None and last["kind"] == HEARTBEAT:
-        row = _rewrite(ctx, last, remark)
-        job = replace(job, updated_at_ms=ctx.now_ms)
+    last = events_at(ctx, [job.last_seq]).get(job.last_seq) if remark.kind == HEARTBEAT else None
+    repeated = last is not None and last.kind == HEARTBEAT
+    seq = job.last_seq if repeated else ctx.ws.next_seq()
+    event = JobEvent(seq=seq, job=job.id, ts_ms=ctx.now_ms, **asdict(remark))
+    job = replace(job, updated_at_ms=ctx.now_ms)
+    if repeated:
+        update(ctx.tx, ctx.workspace, event)
     else:
-        row = _append(ctx, job, remark)
-        job = with_marks(replace(job, updated_at_ms=ctx.now_ms), row)
+        insert(ctx.tx, ctx.workspace, event)
+        job = with_marks(job, event)
     update(ctx.tx, ctx.workspace, job)
-    return job, event_json(row), last is None or last["kind"] != HEARTBEAT
+    return job, event_json(event), not repeated
 
 
-def with_marks(job: Job, row: Row) -> Job:
+def with_marks(job: Job, event: JobEvent) -> Job:
     """The job with the marks of a new event."""
-    seq, kind = row["seq"], row["kind"]
-    marks = {"last_seq": seq}
-    if kind != HEARTBEAT:
-        marks["noted_seq"] = seq
-        if not row["message"].startswith(OWN_VOICE):
-            marks["spoken_seq"] = seq
-    if kind in _MARKS:
-        marks[_MARKS[kind]] = seq
-    if kind == MANAGER and any(ref != job.id for ref in orjson.loads(row["refs"])):
-        marks["proof_seq"] = seq  # the job's own id proves nothing
+    marks: Json = {"last_seq": event.seq}
+    if event.kind != HEARTBEAT:
+        marks["noted_seq"] = event.seq
+        if not event.message.startswith(OWN_VOICE):
+            marks["spoken_seq"] = event.seq
+    if event.kind in _MARKS:
+        marks[_MARKS[event.kind]] = event.seq
+    if event.kind == MANAGER and any(ref != job.id for ref in event.refs):
+        marks["proof_seq"] = event.seq  # the job's own id proves nothing
     return replace(job, **marks)
 
 
-def event_json(row: Row, with_meta: bool = True) -> Json:
+def event_json(event: JobEvent, with_meta: bool = True) -> Json:
     shown = {
-        "seq": row["seq"],
-        "job_id": row["job"],
-        "ref": f"{row['job']}@{row['seq']}",
-        "ts": rfc3339(row["ts_ms"]),
-        "ts_ms": row["ts_ms"],
-        "kind": row["kind"],
-        "message": row["message"],
-        "percent": row["percent"],
-        "refs": orjson.loads(row["refs"]),
+        "seq": event.seq,
+        "job_id": event.job,
+        "ref": f"{event.job}@{event.seq}",
+        "ts": rfc3339(event.ts_ms),
+        **picked(event, "ts_ms", "kind", "message", "percent", "refs"),
     }
-    if with_meta and row["meta"] is not None:
-        shown["meta"] = orjson.loads(row["meta"])
+    if with_meta and event.meta is not None:
+        shown["meta"] = event.meta
     return shown
 
 
-def newest_events(ctx: Context, job: Job, limit: int, before: int | None = None) -> list[Row]:
+def newest_events(ctx: Context, job: Job, limit: int, before: int = END) -> list[JobEvent]:
     """Events older than `before`, newest first."""
-    older = " AND seq < ?" if before is not None else ""
-    params = (job.id, before, limit) if before is not None else (job.id, limit)
-    sql = f"SELECT * FROM job_event WHERE workspace = ? AND job = ?{older} ORDER BY seq DESC LIMIT ?"
-    return ctx.tx.all(sql, ctx.workspace, *params)
+    where = "job = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+    return select(ctx.tx, ctx.workspace, JobEvent, where, job.id, before, limit)
 
 
-def events_since(ctx: Context, job: Job, after: int, limit: int) -> list[Row]:
+def events_since(ctx: Context, job: Job, after: int, limit: int) -> list[JobEvent]:
     """Events newer than `after`, oldest first."""
-    sql = "SELECT * FROM job_event WHERE workspace = ? AND job = ? AND seq > ? ORDER BY seq LIMIT ?"
-    return ctx.tx.all(sql, ctx.workspace, job.id, after, limit)
+    where = "job = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return select(ctx.tx, ctx.workspace, JobEvent, where, job.id, after, limit)
 
 
-def events_at(ctx: Context, seqs: list[int]) -> dict[int, Row]:
-    if not seqs:
-        return {}
-    sql = f"SELECT * FROM job_event WHERE workspace = ? AND seq IN ({placeholders(len(seqs))})"
-    return {row["seq"]: row for row in ctx.tx.all(sql, ctx.workspace, *seqs)}
-
-
-def _newest(ctx: Context, job: Job) -> Row | None:
-    return ctx.tx.one("SELECT * FROM job_event WHERE workspace = ? AND seq = ?", ctx.workspace, job.last_seq)
-
-
-def _append(ctx: Context, job: Job, remark: Remark) -> Row:
-    row: Row = {
-        "workspace": ctx.workspace,
-        "seq": ctx.ws.next_seq(),
-        "job": job.id,
-        "kind": remark.kind,
-        **_columns(ctx, remark),
-    }
-    ctx.tx.run(f"INSERT INTO job_event ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values())
-    return row
-
-
-def _columns(ctx: Context, remark: Remark) -> Row:
-    """The columns of an event that a later heartbeat overwrites."""
-    return {
-        "ts_ms": ctx.now_ms,
-        "message": remark.message,
-        "percent": remark.percent,
-        "refs": canonical(list(remark.refs)),
-        "meta": canonical_or_none(remark.meta),
-        "runner": remark.runner,
-        "claim_revision": remark.claim_revision,
-    }
-
-
-def _rewrite(ctx: Context, last: Row, remark: Remark) -> Row:
-    row = {**last, **_columns(ctx, remark)}
-    ctx.tx.run(
-        "UPDATE job_event SET ts_ms = ?, message = ?, percent = ?, refs = ?, meta = ?, runner = ?, claim_revision = ?"
-        " WHERE workspace = ? AND seq = ?",
-        *(row[name] for name in ("ts_ms", "message", "percent", "refs", "meta", "runner", "claim_revision")),
-        ctx.workspace,
-        row["seq"],
-    )
-    return row
+def events_at(ctx: Context, seqs: list[int]) -> dict[int, JobEvent]:
+    return {event.seq: event for event in find_many(ctx.tx, ctx.workspace, JobEvent, seqs)}
 
 
 class JobsMessage(OfJob):

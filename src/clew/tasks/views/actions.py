@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import Suggestion, shorten, suggest
 from clew.kinds import statuses
 from clew.reasoning.anchors.registry import slug_title
@@ -15,7 +14,7 @@ from clew.reasoning.graph import Node
 from clew.reasoning.pack_parts import default_workspace
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
-from clew.tasks.gates import ALWAYS, Gate, confirmations
+from clew.tasks.gates import ALWAYS, confirmations
 from clew.tasks.plans import Work
 from clew.tasks.reasoning_gate import examine, reopened_steps
 from clew.tasks.steps import Step, step_tag
@@ -44,15 +43,9 @@ class Action:
     """The toolset that lists the call, if the caller's own does not."""
 
     def to_json(self) -> Json:
-        shown: Json = {
-            "kind": self.kind,
-            "tool": self.tool,
-            "args": self.args,
-            "available": self.toolset is None,
-            "purpose": self.purpose,
-        }
-        rest = {"path": self.path, "needs": list(self.needs), "proof": list(self.proof), "do": self.do}
-        return {**shown, **{name: value for name, value in rest.items() if value}}
+        head = {**picked(self, "kind", "tool", "args"), "available": self.toolset is None, "purpose": self.purpose}
+        rest = picked(self, "path", "needs", "proof", "do")
+        return head | {name: value for name, value in rest.items() if value}
 
     def escalation(self) -> Json | None:
         if self.toolset is None:
@@ -129,17 +122,13 @@ def _target(asker: Asker, work: Work, name: str = "task") -> dict[str, str]:
     return {} if asker.focus == work.id else {name: work.id}
 
 
-def _is_due(ctx: Context, work: Work) -> bool:
-    """Whether the time until which a task was parked has come."""
-    return work.parked_until_ts_ms is not None and work.parked_until_ts_ms <= ctx.now_ms
-
-
 def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
     work = subject.work
     if not work.is_open:
         return None
     # A parked task whose time has come is worked on like any other.
-    if work.status == statuses.WORK_PARKED and not _is_due(ctx, work):
+    is_due = work.parked_until_ts_ms is not None and work.parked_until_ts_ms <= ctx.now_ms
+    if work.status == statuses.WORK_PARKED and not is_due:
         args = {**_target(asker, work), "status": statuses.WORK_ACTIVE}
         return Action("wake", "tasks_complete", args, "take the parked task up again")
     again = _reopen(ctx, subject) if work.reasoning_mode == "strict" else None
@@ -175,34 +164,21 @@ def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
     lease = subject.lease if asker.heeds_leases else None
     # Closing would be refused while somebody else holds the step.
     if lease is not None and lease.holder != asker.agent:
-        args = {"task": step.task, "step_id": step.id}
-        return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)
+        held = {"task": step.task, "step_id": step.id}
+        return Action("lease", "tasks_step_lease_get", held, f"{step.path} is leased by {lease.holder}", step.path)
     if subject.work.reasoning_mode == "strict":
         lacks = examine(ctx, subject.work, step)
         # What is missing are the author's own words, so the command shows for what, and the line says which card.
         if lacks.missing:
             return Action("reason", "open", {"id": lacks.opens}, lacks.briefly(), step.path)
-    action = Action(
-        "gate",
-        CLOSE,
-        {**_target(asker, subject.work), "checkpoints": confirmations(gate)},
-        "close the step once it holds",
-        step.path,
-        tuple(name for name in gate.missing if name not in ALWAYS),
-        gate.missing_proof,
-        step.next_action,
-    )
-    return _with_proof(action, gate)
-
-
-def _with_proof(action: Action, gate: Gate) -> Action:
-    """The action with a form for the missing proof. The form itself is never accepted as proof."""
-    if not gate.missing_proof:
-        return action
-    proof: Any = list(PROOF_FORM)
-    if gate.missing_proof != ("tests",):
-        proof = {"checks": proof, "checkpoint": list(gate.missing_proof)}
-    return replace(action, args={**action.args, "proof": proof}, purpose="close the step with its proof")
+    args: Json = {**_target(asker, subject.work), "checkpoints": confirmations(gate)}
+    purpose, form = "close the step once it holds", list(PROOF_FORM)
+    if gate.missing_proof:
+        # A form for the missing proof, which itself is never accepted as proof.
+        purpose, whole = "close the step with its proof", {"checks": form, "checkpoint": list(gate.missing_proof)}
+        args["proof"] = form if gate.missing_proof == ("tests",) else whole
+    needs = tuple(name for name in gate.missing if name not in ALWAYS)
+    return Action("gate", CLOSE, args, purpose, step.path, needs, proof=gate.missing_proof, do=step.next_action)
 
 
 def _plan_progress(ctx: Context, plan: Work) -> Action | None:
@@ -249,10 +225,6 @@ def _prep(asker: Asker, subject: Subject, where: str, cards: Sequence[Node]) -> 
     if where == UNKNOWN:
         name = "strict" if subject.work.reasoning_mode == "strict" else "skeptic"
         return Action("prep", "think_playbook", {"name": name}, "think before closing")
-    card = {
-        "tags": [where, "v:draft", PREFLIGHT],
-        "text": DOUBT_PROPOSAL,
-        "title": f"Preflight {step.path}",
-        "type": "hypothesis",
-    }
+    said = {"text": DOUBT_PROPOSAL, "title": f"Preflight {step.path}", "type": "hypothesis"}
+    card = {"tags": [where, "v:draft", PREFLIGHT], **said}
     return Action("prep", "think_card", {"card": card, "step": "focus", **target}, "think before closing")

@@ -11,7 +11,7 @@ from clew.ids import ANCHOR
 from clew.kinds import statuses
 from clew.reasoning.cards.card_selection import Lens, card_stats, edges_of, select
 from clew.reasoning.cards.queries import cards_json
-from clew.reasoning.documents import Range, entries_json, tail, view
+from clew.reasoning.documents import LogSlice, entries_json, tail, view
 from clew.reasoning.graph import Edge, Node, nodes
 from clew.reasoning.pack_parts import is_draft_entry
 from clew.reasoning.scope import Scope, StepFocus
@@ -228,8 +228,8 @@ def gather(
     if view == "focus_only":
         return Material(EntryPage(), EntryPage(), cards, edges)
     focused = None if view == "full" else step
-    notes = _entries(ctx, scope, scope.notes, cursors.notes, limits.notes, drafts, focused, True)
-    trace = _entries(ctx, scope, scope.trace, cursors.trace, limits.trace, drafts, focused, False)
+    notes = EntryReader(ctx, scope, scope.notes, limits.notes, drafts).page(cursors.notes, focused, fill=True)
+    trace = EntryReader(ctx, scope, scope.trace, limits.trace, drafts).page(cursors.trace, focused, fill=False)
     return Material(notes, trace, cards, edges)
 
 
@@ -264,84 +264,73 @@ SCANNED = 64
 """How many of the last entries are searched for those of the step."""
 
 
-def _entries(
-    ctx: Context,
-    scope: Scope,
-    doc: str,
-    cursor: int | None,
-    limit: int,
-    drafts: bool,
-    step: StepFocus | None,
-    fill: bool,
-) -> EntryPage:
-    if step is None or cursor is not None:
-        return _entry_page(ctx, scope, doc, cursor, limit, drafts)
-    return _step_page(ctx, scope, doc, limit, drafts, step, fill)
+@dataclass(frozen=True, slots=True)
+class EntryReader:
+    """Reads the entries of one document that a view shows."""
 
+    ctx: Context
+    scope: Scope
+    doc: str
+    limit: int
+    drafts: bool
 
-def _entry_page(ctx: Context, scope: Scope, doc: str, cursor: int | None, limit: int, drafts: bool) -> EntryPage:
-    """The newest `limit` entries before the cursor, oldest first."""
-    if limit == 0:
-        return EntryPage([], cursor, None, 0)
-    found: list[Json] = []
-    for entry in _newest_first(ctx, view(ctx, scope.branch), doc, cursor, min(limit + 1, CHUNK), drafts):
-        if len(found) == limit:
-            return EntryPage(found[::-1], cursor, entry["seq"] + 1, limit)
-        found.append(entry)
-    return EntryPage(found[::-1], cursor, None, limit)
+    def page(self, cursor: int | None, step: StepFocus | None, fill: bool) -> EntryPage:
+        if self.limit == 0:
+            return EntryPage([], cursor, None, 0)
+        if step is None or cursor is not None:
+            return self._newest(cursor)
+        return self._of_step(step, fill)
 
+    def _newest(self, cursor: int | None) -> EntryPage:
+        """The newest entries before the cursor, oldest first."""
+        found: list[Json] = []
+        for entry in self._newest_first(cursor):
+            if len(found) == self.limit:
+                return EntryPage(found[::-1], cursor, entry["seq"] + 1, self.limit)
+            found.append(entry)
+        return EntryPage(found[::-1], cursor, None, self.limit)
 
-def _step_page(
-    ctx: Context, scope: Scope, doc: str, limit: int, drafts: bool, step: StepFocus, fill: bool
-) -> EntryPage:
-    """The step's entries among the last ones; with `fill`, or if it has none, other entries up to the limit."""
-    if limit == 0:
-        return EntryPage()
-    # One read serves both the step's own entries and the filling.
-    recent = tail(ctx, view(ctx, scope.branch), doc, None, max(SCANNED, limit))
-    candidates = _visible(ctx, [row for row in recent.entries if _may_concern(row, step)], drafts)
-    own = [entry for entry in candidates if step.concerns(entry)][-limit:]
-    if fill or not own:
-        own = _filled(ctx, own, recent.entries, limit, drafts)
-    missed = _newest_missed(ctx, own, recent.entries, drafts)
-    if missed is None and recent.has_more:
-        # Nothing was left out among the entries that were read, but there are older ones.
-        missed = recent.entries[0]["seq"] - 1
-    return EntryPage(own, None, None if missed is None else missed + 1, limit)
+    def _newest_first(self, cursor: int | None) -> Iterator[Json]:
+        while True:
+            part = self._tail(cursor, min(self.limit + 1, CHUNK))
+            yield from reversed(self._visible(part.entries))
+            if not part.has_more:
+                return
+            cursor = part.entries[0]["seq"]
 
+    def _of_step(self, step: StepFocus, fill: bool) -> EntryPage:
+        """The step's entries among the last ones; with `fill`, or if it has none, other entries up to the limit."""
+        # One read serves both the step's own entries and the filling.
+        recent = self._tail(None, max(SCANNED, self.limit))
+        candidates = self._visible([row for row in recent.entries if _may_concern(row, step)])
+        own = [entry for entry in candidates if step.concerns(entry)][-self.limit :]
+        if fill or not own:
+            own = self._filled(own, recent.entries)
+        missed = self._newest_missed(own, recent.entries)
+        if missed is None and recent.has_more:
+            # Nothing was left out among the entries that were read, but there are older ones.
+            missed = recent.entries[0]["seq"] - 1
+        return EntryPage(own, None, None if missed is None else missed + 1, self.limit)
 
-def _filled(ctx: Context, own: list[Json], rows: list[Row], limit: int, drafts: bool) -> list[Json]:
-    taken = {entry["seq"] for entry in own}
-    # Drafts are dropped from these rows, so twice as many as wanted are looked at.
-    others = [row for row in rows if row["seq"] not in taken][-2 * limit :]
-    room = limit - len(own)
-    more = _visible(ctx, others, drafts)[-room:] if room else []
-    return sorted([*own, *more], key=lambda entry: entry["seq"])
+    def _filled(self, own: list[Json], rows: list[Row]) -> list[Json]:
+        taken, room = {entry["seq"] for entry in own}, self.limit - len(own)
+        # Drafts are dropped from these rows, so twice as many as wanted are looked at.
+        others = [row for row in rows if row["seq"] not in taken][-2 * self.limit :]
+        more = self._visible(others)[-room:] if room else []
+        return sorted([*own, *more], key=lambda entry: entry["seq"])
 
+    def _newest_missed(self, shown: list[Json], rows: list[Row]) -> int | None:
+        # Drafts that the view hides do not count as missed.
+        taken = {entry["seq"] for entry in shown}
+        left = (row for row in reversed(rows) if row["seq"] not in taken)
+        return next((int(row["seq"]) for row in left if self._visible([row])), None)
 
-def _newest_missed(ctx: Context, shown: list[Json], rows: list[Row], drafts: bool) -> int | None:
-    # Drafts that the view hides do not count as missed.
-    taken = {entry["seq"] for entry in shown}
-    for row in reversed(rows):
-        if row["seq"] not in taken and _visible(ctx, [row], drafts):
-            return int(row["seq"])
-    return None
+    def _tail(self, cursor: int | None, count: int) -> LogSlice:
+        return tail(self.ctx, view(self.ctx, self.scope.branch), self.doc, cursor, count)
 
-
-def _newest_first(
-    ctx: Context, ranges: list[Range], doc: str, cursor: int | None, chunk: int, drafts: bool
-) -> Iterator[Json]:
-    while True:
-        part = tail(ctx, ranges, doc, cursor, chunk)
-        yield from reversed(_visible(ctx, part.entries, drafts))
-        if not part.has_more:
-            return
-        cursor = part.entries[0]["seq"]
-
-
-def _visible(ctx: Context, rows: list[Row], drafts: bool) -> list[Json]:
-    entries = entries_json(ctx, rows)
-    return entries if drafts else [entry for entry in entries if not is_draft_entry(entry)]
+    def _visible(self, rows: list[Row]) -> list[Json]:
+        entries = entries_json(self.ctx, rows)
+        return entries if self.drafts else [entry for entry in entries if not is_draft_entry(entry)]
 
 
 def _may_concern(row: Row, step: StepFocus) -> bool:

@@ -9,24 +9,23 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.branches import END, checked_out
 from clew.reasoning.cards.card_selection import Lens, select
 from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
-from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget import Budget, Clip, Drop, Trim, drops
 from clew.registry.context import Context
 from clew.registry.envelope import command, one_line
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.database import Row
 from clew.store.workspaces import declare_events
 from clew.tasks.plans import find_work, tasks_of
 from clew.tasks.steps import step_tag
-from clew.tasks.views.actions import ANYONE, Action, progress_for
+from clew.tasks.views.actions import ANYONE, progress_for
 from clew.tasks.views.material import primary_ref, spot_of
-from clew.tasks.views.outlook import HORIZON, Horizon, Subject, horizon_of, subject_of
+from clew.tasks.views.outlook import HORIZON, Subject, horizon_of, subject_of
 from clew.tasks.views.status_view import StatusView
 
 DOC = "mindpack"
@@ -69,8 +68,8 @@ MINDPACK_BUDGET = Budget(
         Drop("changed"),
         Clip("mindpack.summary", MOST_LINE, whole_lines=True),
         # The first line is the mindpack; what else is told of it goes before the line does.
-        *(Drop(name) for name in ("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace")),
-        *(Drop(f"mindpack.{name}") for name in ("seq", "ref")),
+        *drops("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace"),
+        *drops("seq", "ref", of="mindpack."),
         Clip("mindpack.summary", 0, whole_lines=True),
     ),
     12_000,
@@ -123,15 +122,11 @@ def _meta(ctx: Context, subject: Subject, cards: Sequence[Node] | None) -> Meta:
         "ref": primary_ref(subject, cards),
         "where": spot_of(cards, step_tag(step) if step else None).to_json(),
         "plan": {"id": plan},
-        "horizon": _horizon(horizon_of(ctx, plan)) if plan else None,
+        "horizon": picked(horizon_of(ctx, plan), *HORIZON) if plan else None,
         "kpi": _kpi(ctx, plan) if plan else None,
-        "next": _call(progress),
+        "next": picked(progress, "tool", "args", "purpose") if progress else None,
         "backup": {"tool": "tasks_snapshot", "args": {work.kind: work.id}},
     }
-
-
-def _horizon(found: Horizon) -> Meta:
-    return {name: getattr(found, name) for name in HORIZON}
 
 
 def _kpi(ctx: Context, plan: str) -> Meta:
@@ -139,17 +134,10 @@ def _kpi(ctx: Context, plan: str) -> Meta:
     return {"active_missing_anchor": sum(not names_anchor(ctx, task.id) for task in active), "active": len(active)}
 
 
-def _call(action: Action | None) -> Meta | None:
-    return {"tool": action.tool, "args": action.args, "purpose": action.purpose} if action else None
-
-
 def newest(ctx: Context) -> StoredMindpack | None:
-    rows = newest_entries(ctx, Range(checked_out(ctx).id, 0, END), DOC, 1)
-    return _from_row(rows[0]) if rows else None
-
-
-def _from_row(row: Row) -> StoredMindpack:
-    return StoredMindpack(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
+    for row in newest_entries(ctx, Range(checked_out(ctx).id, 0, END), DOC, 1):
+        return StoredMindpack(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
+    return None
 
 
 def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
@@ -190,14 +178,14 @@ def changes(before: Meta | None, now: Meta) -> list[str]:
     """A few short lines that say what differs from the version before."""
     if before is None:
         return []
-    pairs = [(path, _at(before, path), _at(now, path)) for path in ("focus.id", "focus.status", "where.where", "ref")]
-    lines = [f"{path} -> {after}" for path, old, after in pairs if old != after]
     counts = ("horizon.active", "horizon.backlog", "horizon.done", "kpi.active_missing_anchor")
-    for path in counts:
+    lines = []
+    for path in ("focus.id", "focus.status", "where.where", "ref", *counts):
         old, after = _at(before, path), _at(now, path)
         if old != after:
-            lines.append(f"{path} {old} -> {after}")
-    return [shorten(line, MOST_LINE) for line in lines][:MOST_CHANGED]
+            known = f" {old}" if path in counts else ""
+            lines.append(shorten(f"{path}{known} -> {after}", MOST_LINE))
+    return lines[:MOST_CHANGED]
 
 
 def _at(meta: Meta, path: str) -> Any:
@@ -218,8 +206,7 @@ def _answer(
     earlier = before if updated else stored
     changed = changes(earlier.meta if earlier else None, meta)
     if stored is not None and not differs(stored, meta):
-        shown: Json = {"ref": stored.ref, "seq": stored.seq, "ts_ms": stored.ts_ms, "summary": stored.content}
-        shown["meta"] = stored.meta
+        shown: Json = {**picked(stored, "ref", "seq", "ts_ms"), "summary": stored.content, "meta": stored.meta}
     else:
         shown = {"ref": None, "seq": None, "ts_ms": None, "summary": page(meta, changed), "meta": meta}
     return {

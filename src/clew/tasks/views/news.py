@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.reasoning.branches import branch_by_id, chain, checked_out
@@ -80,13 +80,10 @@ class Signal:
     """Title, text and tags of a card."""
 
     def to_json(self) -> Json:
-        return {
-            **{name: getattr(self, name) for name in ("id", "type", "label", "status")},
-            **self.words,
-            **({"path": self.path} if self.captured else {}),
-            "last_seq": self.last_seq,
-            **({"suspect": self.suspect.to_json()} if self.suspect else {}),
-        }
+        head = picked(self, "id", "type", "label", "status")
+        path = {"path": self.path} if self.captured else {}
+        doubt = {"suspect": self.suspect.to_json()} if self.suspect else {}
+        return {**head, **self.words, **path, "last_seq": self.last_seq, **doubt}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +150,8 @@ class GraphChanges:
 
     def summary(self) -> Json:
         kinds = [change["kind"] for change in self.changes]
-        return {
-            "nodes_changed": kinds.count("node"),
-            "edges_changed": kinds.count("edge"),
-            "total": len(kinds),
-            "partial": self.has_more,
-        }
+        counts = {f"{kind}s_changed": kinds.count(kind) for kind in ("node", "edge")}
+        return {**counts, "total": len(kinds), "partial": self.has_more}
 
     def to_json(self) -> Json:
         place = {"branch": self.branch, "doc": self.doc}
@@ -205,15 +198,12 @@ def baseline(ctx: Context, target: str) -> int | None:
 
 def move_baseline(ctx: Context, target: str, seq: int) -> None:
     """Everything up to `seq` was told. Of two callers at once the one who saw more decides."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO portal_cursor (workspace, tool, target, seq) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq"
-        " WHERE excluded.seq > portal_cursor.seq",
-        ctx.workspace,
-        TOOL,
-        target,
-        seq,
+        " WHERE excluded.seq > portal_cursor.seq"
     )
+    ctx.tx.run(sql, ctx.workspace, TOOL, target, seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +229,7 @@ class Since:
         return sum(map(len, self._kinds().values())) - self.count
 
     def _kinds(self) -> dict[str, list[Json]]:
-        return {name: getattr(self, name) for name in ("notes", "cards", "decisions", "evidence")}
+        return picked(self, "notes", "cards", "decisions", "evidence")
 
     def to_json(self) -> Json:
         sections = {name: self._section(items) for name, items in self._kinds().items()}
@@ -257,16 +247,13 @@ def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since
     # At the first look everything would be news, so it shows nothing.
     since = until if since is None else since
     most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
-    notes = [_note(row) for row in _new_notes(ctx, scope, since, most)]
+    # A target's branch has no base, so only its own entries need to be read.
+    new = newest_entries(ctx, Range(scope.branch.id, since, until), scope.notes, most)
+    notes = [_note(row) for row in new]
     kinds: dict[str, list[Json]] = {"cards": [], "decision": [], "evidence": []}
     for card in _new_cards(ctx, scope, since, most):
         kinds[card.type if card.type in kinds else "cards"].append(_card(card))
     return Since(since, until, limit, notes, kinds["cards"], kinds["decision"], kinds["evidence"])
-
-
-def _new_notes(ctx: Context, scope: Scope, since: int, most: int) -> list[Row]:
-    """New notes, newest first. A target's branch has no base, so only its own entries need to be read."""
-    return newest_entries(ctx, Range(scope.branch.id, since, ctx.ws.seq), scope.notes, most)
 
 
 def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:
@@ -278,27 +265,14 @@ def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:
 
 
 def _note(row: Row) -> Json:
-    title = {"title": row["title"]} if row["title"] else {}
-    return {
-        "ref": f"{row['doc']}@{row['seq']}",
-        "seq": row["seq"],
-        "ts": rfc3339(row["ts_ms"]),
-        **title,
-        "summary": _summary(row["title"], row["content"]),
-    }
+    named = {"ref": f"{row['doc']}@{row['seq']}", "seq": row["seq"], "ts": rfc3339(row["ts_ms"])}
+    return {**named, **_summary(row["title"], row["content"])}
 
 
 def _card(card: Node) -> Json:
-    title = {"title": card.title} if card.title else {}
-    return {
-        "id": card.id,
-        "type": card.type,
-        "seq": card.last_seq,
-        **title,
-        "summary": _summary(card.title, card.text),
-    }
+    return {"id": card.id, "type": card.type, "seq": card.last_seq, **_summary(card.title, card.text)}
 
 
-def _summary(title: str | None, text: str | None) -> str:
+def _summary(title: str | None, text: str | None) -> Json:
     first = next((line for line in (title or text or "").splitlines() if line.strip()), "")
-    return shorten(one_line(first), SUMMARY)
+    return {**({"title": title} if title else {}), "summary": shorten(one_line(first), SUMMARY)}

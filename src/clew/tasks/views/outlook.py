@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from clew.canonical import Json, picked
 from clew.errors import shorten
 from clew.kinds import statuses
 from clew.reasoning.branches import chain
@@ -79,17 +79,16 @@ class Horizon:
     stale: int
     done: int
     total: int
-    next_wake: dict[str, Any] | None = None
+    next_wake: Json | None = None
 
     @property
     def over_limit(self) -> bool:
         return self.active > ACTIVE_LIMIT
 
-    def to_json(self) -> dict[str, Any]:
-        counts: dict[str, Any] = {name: getattr(self, name) for name in HORIZON}
+    def to_json(self) -> Json:
         limits = {"active_limit": ACTIVE_LIMIT, "over_active_limit": self.over_limit}
         wake = {"next_wake": self.next_wake} if self.next_wake else {}
-        return {**counts, **limits, **wake}
+        return {**picked(self, *HORIZON), **limits, **wake}
 
 
 HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
@@ -139,18 +138,20 @@ class Outlook:
     proof: str = ""
     """How far the done steps are proven, in a line: `3 proven; s:1 stale, s:4 claimed`."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "now": self.now,
-            "why": self.why,
+    def to_json(self) -> Json:
+        shown: Json = {
+            **picked(self, "now", "why"),
             "verify": self.verify[:MOST_LINES],
             "next": self.next[:MOST_NEXT],
             "blockers": self.blockers[:MOST_LINES],
-            **({"suspects": self.suspects[:MOST_LINES]} if self.suspects else {}),
-            **({"unproven": self.unproven[:MOST_LINES]} if self.unproven else {}),
-            **({"proof": self.proof} if self.proof else {}),
-            **({"horizon": self.horizon.to_json()} if self.horizon else {}),
         }
+        rest = {
+            "suspects": self.suspects[:MOST_LINES],
+            "unproven": self.unproven[:MOST_LINES],
+            "proof": self.proof,
+            "horizon": self.horizon.to_json() if self.horizon else None,
+        }
+        return shown | {name: value for name, value in rest.items() if value}
 
 
 def outlook_of(ctx: Context, subject: Subject) -> Outlook:
@@ -164,7 +165,7 @@ def outlook_of(ctx: Context, subject: Subject) -> Outlook:
         _next(subject),
         _blockers(subject),
         _suspects(ctx, subject),
-        unproven=_unproven(subject),
+        unproven=[_line(f"{step.path} {step.title}: {proof.line()}") for step, proof in _unproven(subject)],
         proof=_grades(subject),
     )
 
@@ -183,10 +184,8 @@ def _verify(subject: Subject) -> list[str]:
     step = subject.first_open
     if step is None:
         return []
-    gate = subject.gates[step.id]
-    lines = [f"criteria: {line}" for line in step.success_criteria] if "criteria" in gate.missing else []
-    lines += [f"tests: {line}" for line in step.tests] if "tests" in gate.missing else []
-    lines += [f"{name}: to be confirmed" for name in gate.missing if name not in ("criteria", "tests")]
+    gate, written = subject.gates[step.id], {"criteria": step.success_criteria, "tests": step.tests}
+    lines = [f"{name}: {line}" for name in gate.missing for line in written.get(name, ("to be confirmed",))]
     return [_line(line) for line in lines + [f"proof: of {name}" for name in gate.missing_proof]]
 
 
@@ -218,23 +217,21 @@ def _suspects(ctx: Context, subject: Subject) -> list[str]:
     if not subject.steps or not any_fallen(ctx, subject.scope, chain(ctx, subject.scope.branch)):
         return []
     doubts = suspect_steps(ctx, subject.work.id, subject.steps)
-    return [
-        _line(f"{step.path} {step.title}: {doubts[step.id].because}") for step in subject.steps if step.id in doubts
-    ]
+    doubted = [step for step in subject.steps if step.id in doubts]
+    return [_line(f"{step.path} {step.title}: {doubts[step.id].because}") for step in doubted]
 
 
-def _unproven(subject: Subject) -> list[str]:
+def _unproven(subject: Subject) -> list[tuple[Step, Proof]]:
     done = [(step, subject.proofs[step.id]) for step in subject.steps if step.id in subject.proofs]
-    return [_line(f"{step.path} {step.title}: {proof.line()}") for step, proof in done if not proof.settled]
+    return [(step, proof) for step, proof in done if not proof.settled]
 
 
 def _grades(subject: Subject) -> str:
-    done = [(step.path, subject.proofs[step.id]) for step in subject.steps if step.id in subject.proofs]
-    doubted = [f"{path} {proof.state}" for path, proof in done if not proof.settled]
-    proven = [f"{len(done) - len(doubted)} {PROVEN}"] if len(done) > len(doubted) else []
+    doubted = [f"{step.path} {proof.state}" for step, proof in _unproven(subject)]
+    proven = len(subject.proofs) - len(doubted)
     more = f" and {len(doubted) - MOST_LINES} more" if len(doubted) > MOST_LINES else ""
-    listed = [f"{', '.join(doubted[:MOST_LINES])}{more}"] if doubted else []
-    return "; ".join(proven + listed)
+    parts = [f"{proven} {PROVEN}" if proven else "", ", ".join(doubted[:MOST_LINES]) + more]
+    return "; ".join(part for part in parts if part)
 
 
 _SEEN_RUN = {PROVEN: SEEN, STALE: SEEN}
@@ -304,15 +301,13 @@ def _plan_next(ctx: Context, plan: Work) -> list[str]:
 
 def _plan_blockers(ctx: Context, plan: str) -> list[str]:
     """Blocked steps of the plan's active and planned tasks."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT step.task, step.path, step.block_reason FROM step JOIN work ON work.workspace = step.workspace"
         " AND work.id = step.task WHERE work.workspace = ? AND work.parent = ? AND work.status IN ('ACTIVE', 'TODO')"
         f" AND step.completed = 0 AND step.blocked = 1 AND COALESCE(step.block_reason, '') NOT LIKE '{CANCELED}%'"
-        " ORDER BY work.number, step.created_seq, step.id LIMIT ?",
-        ctx.workspace,
-        plan,
-        MOST_LINES,
+        " ORDER BY work.number, step.created_seq, step.id LIMIT ?"
     )
+    rows = ctx.tx.all(sql, ctx.workspace, plan, MOST_LINES)
     return [_line(f"{row['task']} {row['path']}: {row['block_reason'] or 'blocked'}") for row in rows]
 
 
@@ -339,11 +334,8 @@ def handoff_of(ctx: Context, subject: Subject, outlook: Outlook) -> Handoff:
 def _done_line(step: Step, subject: Subject) -> str:
     """A done step with its proofs and their grade."""
     present, grade = subject.gates[step.id].present_proof, subject.proofs[step.id].state
-    return _line(
-        f"{step.path} {step.title} (proof: {', '.join(present)}, {grade})"
-        if present
-        else f"{step.path} {step.title} ({grade})"
-    )
+    proof = f"proof: {', '.join(present)}, " if present else ""
+    return _line(f"{step.path} {step.title} ({proof}{grade})")
 
 
 def _open_line(step: Step, gate: Gate) -> str:
@@ -385,10 +377,12 @@ def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
 
 
 def _plan_risks(horizon: Horizon | None) -> list[str]:
-    if horizon is None:
-        return []
-    risks = [f"scattered: {horizon.active} tasks are active at once"] if horizon.over_limit else []
-    return risks + ([f"stale: {horizon.stale} open tasks have not changed for long"] if horizon.stale else [])
+    risks = []
+    if horizon is not None and horizon.over_limit:
+        risks.append(f"scattered: {horizon.active} tasks are active at once")
+    if horizon is not None and horizon.stale:
+        risks.append(f"stale: {horizon.stale} open tasks have not changed for long")
+    return risks
 
 
 def _line(text: str) -> str:

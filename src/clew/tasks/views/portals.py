@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, picked
 from clew.errors import invalid, suggest
 from clew.registry.budget import size
 from clew.registry.context import Context
@@ -357,17 +357,13 @@ def _how_many(shown: Sequence[object], found: Sequence[object]) -> Json:
 
 
 def _mirrored(work: Work) -> Json:
-    return {"id": work.id, "title": work.title, "status": work.status, "revision": work.revision}
+    return picked(work, "id", "title", "status", "revision")
 
 
 def _mirror_row(step: Step, gate: Gate) -> Json:
     return {
         **step_ref(step),
-        "title": step.title,
-        "completed": step.completed,
-        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
-        "missing": list(gate.missing),
-        "missing_proof": list(gate.missing_proof),
-        "blocked": step.blocked,
-        "block_reason": step.block_reason,
+        **picked(step, "title", "completed", *(f"{name}_confirmed" for name in CHECKPOINTS)),
+        **picked(gate, "missing", "missing_proof"),
+        **picked(step, "blocked", "block_reason"),
     }

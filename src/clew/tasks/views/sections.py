@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clew.canonical import Json, picked
 from clew.reasoning.pack_parts import lane_summary
 from clew.reasoning.scope import scope_json
 from clew.tasks.gates import Gate
@@ -12,7 +13,6 @@ from clew.tasks.leases import lease_json
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_ref
 from clew.tasks.views.status_view import StatusView
 
-Json = dict[str, Any]
 Section = Callable[[StatusView], Any]
 
 # Criteria and tests are required of every step, so no `require_...` is shown for them.
@@ -23,22 +23,18 @@ CAPSULE_LINES = 5
 
 def render(view: StatusView, sections: Mapping[str, Section]) -> Json:
     """The answer of a view before its budget cuts it."""
-    return {
-        "workspace": view.workspace,
-        **sections_json(view, sections),
-        "truncated": False,
-        **_marks(view),
-    }
+    shown = sections_json(view, sections)
+    return {"workspace": view.workspace, **shown, "truncated": False, **_marks(view)}
 
 
 def _marks(view: StatusView) -> Json:
     """Extra fields of a portal: whether ids are wanted, what is new, and that the focus was moved."""
-    restored = view.restored
-    return {
-        **({"refs": True} if view.names_refs else {}),
-        **({"delta": view.since.to_json()} if view.since else {}),
-        **({"focus_restored": True, "focus_previous": restored.previous} if restored else {}),
-    }
+    marks: Json = {"refs": True} if view.names_refs else {}
+    if view.since:
+        marks["delta"] = view.since.to_json()
+    if view.restored:
+        marks |= {"focus_restored": True, "focus_previous": view.restored.previous}
+    return marks
 
 
 def sections_json(view: StatusView, sections: Mapping[str, Section]) -> Json:
@@ -52,17 +48,12 @@ def target_json(view: StatusView) -> Json:
     shared = {
         "id": work.id,
         "qualified_id": view.subject.qualified_id,
-        "kind": work.kind,
-        "revision": work.revision,
-        "status": work.status,
-        "title": work.title,
-        "description": work.description,
-        "created_at_ms": work.created_at_ms,
-        "updated_at_ms": work.updated_at_ms,
+        **picked(work, "kind", "revision", "status", "title", "description"),
+        **picked(work, "created_at_ms", "updated_at_ms"),
     }
     if work.is_task:
-        return {**shared, "parent": work.parent, "reasoning_mode": work.reasoning_mode}
-    return {**shared, "contract": work.contract, "contract_data": work.contract_data}
+        return shared | picked(work, "parent", "reasoning_mode")
+    return shared | picked(work, "contract", "contract_data")
 
 
 def step_counts(view: StatusView) -> Json:
@@ -84,21 +75,16 @@ def step_counts(view: StatusView) -> Json:
 
 
 def _first_open(step: Step, gate: Gate) -> Json:
-    return {
-        **step_ref(step),
-        "title": step.title,
-        "next_action": step.next_action,
-        "stop_criteria": step.stop_criteria,
-        **_checkpoints(step, gate),
-    }
+    said = picked(step, "title", "next_action", "stop_criteria")
+    return {**step_ref(step), **said, **_checkpoints(step, gate)}
 
 
 def _checkpoints(step: Step, gate: Gate) -> Json:
     """Which checkpoints are confirmed and required, and which proofs are wanted and present."""
     return {
-        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
+        **picked(step, *(f"{name}_confirmed" for name in CHECKPOINTS)),
         **{f"require_{name}": name in gate.required for name in OPTIONAL},
-        **{f"proof_{name}_mode": step.proof_mode(name) for name in PROVABLE},
+        **picked(step, *(f"proof_{name}_mode" for name in PROVABLE)),
         **{f"proof_{name}_present": name in gate.present_proof for name in PROVABLE},
     }
 
@@ -110,24 +96,13 @@ def step_rows(view: StatusView) -> list[Json]:
 def _step_row(step: Step) -> Json:
     return {
         **step_ref(step),
-        "title": step.title,
-        "completed": step.completed,
-        **_conditions(step),
-        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
-        "blocked": step.blocked,
-        "block_reason": step.block_reason,
-        "created_at_ms": step.created_at_ms,
-        "updated_at_ms": step.updated_at_ms,
-        "completed_at_ms": step.completed_at_ms,
+        **picked(step, "title", "completed", *_CONDITIONS),
+        **picked(step, *(f"{name}_confirmed" for name in CHECKPOINTS)),
+        **picked(step, "blocked", "block_reason", "created_at_ms", "updated_at_ms", "completed_at_ms"),
     }
 
 
-def _conditions(step: Step) -> Json:
-    return {
-        "success_criteria": list(step.success_criteria),
-        "tests": list(step.tests),
-        "blockers": list(step.blockers),
-    }
+_CONDITIONS = ("success_criteria", "tests", "blockers")
 
 
 def step_in_focus(view: StatusView) -> Json | None:
@@ -137,17 +112,9 @@ def step_in_focus(view: StatusView) -> Json | None:
         return None
     lease = lease_json(subject.lease)
     return {
-        "step": {
-            **step_ref(step),
-            "title": step.title,
-            "completed": step.completed,
-            "blocked": step.blocked,
-            "block_reason": step.block_reason,
-        },
+        "step": {**step_ref(step), **picked(step, "title", "completed", "blocked", "block_reason")},
         "detail": {
-            **_conditions(step),
-            "next_action": step.next_action,
-            "stop_criteria": step.stop_criteria,
+            **picked(step, *_CONDITIONS, "next_action", "stop_criteria"),
             **_checkpoints(step, subject.gates[step.id]),
             **({"lease": lease} if lease else {}),
         },
@@ -167,9 +134,7 @@ def capsule_json(view: StatusView) -> Json:
     return {
         "type": "handoff_capsule",
         "version": CAPSULE_VERSION,
-        "toolset": view.toolset,
-        "workspace": view.workspace,
-        "focus": view.focus,
+        **picked(view, "toolset", "workspace", "focus"),
         "where": _where(view),
         "target": _capsule_target(view),
         "reasoning_ref": scope_json(view.subject.scope),
@@ -200,15 +165,8 @@ def _where(view: StatusView) -> Json:
 
 def _capsule_target(view: StatusView) -> Json:
     work = view.work
-    return {
-        "id": work.id,
-        "qualified_id": view.subject.qualified_id,
-        "kind": work.kind,
-        "parent": work.parent,
-        "revision": work.revision,
-        "status": work.status,
-        "title": work.title,
-    }
+    named = {"id": work.id, "qualified_id": view.subject.qualified_id}
+    return {**named, **picked(work, "kind", "parent", "revision", "status", "title")}
 
 
 def _counts(view: StatusView) -> Json:

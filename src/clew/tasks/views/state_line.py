@@ -22,9 +22,11 @@ HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
 
 
 def resume_lines(result: Json, default_workspace: str) -> list[str]:
-    """The lines of a resume."""
     state = state_line(result, default_workspace)
-    starter, references = list(_starter(result)), _references(result, default_workspace)
+    # How to start a runner, if jobs wait for one.
+    bootstrap = _where(result).get("runner_bootstrap")
+    starter = [f"CMD: {one_line(bootstrap['cmd'])}"] if bootstrap else []
+    references = _references(result, default_workspace)
     commands = list(_commands(result, default_workspace))
     if result.get("budget", {}).get("truncated"):
         # Leave room for the warning that follows. Lines that belong together are all shown or all left out.
@@ -33,26 +35,21 @@ def resume_lines(result: Json, default_workspace: str) -> list[str]:
     return [state, *starter, *references, *commands]
 
 
-def _starter(result: Json) -> Iterator[str]:
-    """How to start a runner, if jobs wait for one."""
-    bootstrap = _where(result).get("runner_bootstrap")
-    if bootstrap:
-        yield f"CMD: {one_line(bootstrap['cmd'])}"
-
-
 def macro_lines(result: Json, default_workspace: str) -> list[str]:
     """The lines of a macro are those of the resume it returns."""
     return resume_lines(result["resume"], default_workspace)
 
 
 def state_line(result: Json, default_workspace: str) -> str:
+    where, ref, grades = _where(result), ref_of(result), (_capsule(result).get("radar") or {}).get("proof")
     segments = [
         _focus(result),
-        *_place(result),
-        *_delegated(result),
-        *_horizon(result),
-        f"ref={ref_of(result)}" if ref_of(result) else "",
-        _proof(result),
+        f"where={where['map']['where']}" if "map" in where else "",
+        f"pack={where['pack']}" if where.get("pack") else "",
+        *_delegated(where),
+        _horizon(where.get("horizon")),
+        f"ref={ref}" if ref else "",
+        f"proof {grades}" if grades else "",
         _next(result),
         _backup(result, default_workspace),
         _trimmed(result),
@@ -87,16 +84,7 @@ def _focus(result: Json) -> str:
     return f"target {title}" if title else "ok"
 
 
-def _place(result: Json) -> Iterator[str]:
-    where = _where(result)
-    if "map" in where:
-        yield f"where={where['map']['where']}"
-    if where.get("pack"):
-        yield f"pack={where['pack']}"
-
-
-def _delegated(result: Json) -> Iterator[str]:
-    where = _where(result)
+def _delegated(where: Json) -> Iterator[str]:
     job, inbox, runner = where.get("job"), where.get("inbox") or {}, where.get("runner_status")
     running, queued = inbox.get("running", 0), inbox.get("queued", 0)
     if job:
@@ -117,23 +105,20 @@ def _mark(attention: Json) -> str:
 
 def _runner(runner: Json, running: int) -> str:
     alarm = "!" if runner["status"] == "offline" and running else ""
-    counts = {name: runner[f"{name}_count"] for name in ("live", "idle", "offline")}
-    known = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
-    return f"runner={runner['status']}{alarm} runners={known}"
+    return f"runner={runner['status']}{alarm} runners={counted_runners(runner)}"
 
 
-def _horizon(result: Json) -> Iterator[str]:
-    horizon = _where(result).get("horizon")
-    if horizon and horizon["total"]:
-        over = "!" if horizon["over_active_limit"] else ""
-        counts = [f"{name}={horizon[name]}{over if name == 'active' else ''}" for name in HORIZON]
-        yield f"horizon {' '.join(counts)}"
+def counted_runners(status: Json) -> str:
+    """`none`, or `live:1 idle:0 offline:2`."""
+    counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
+    return " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
 
 
-def _proof(result: Json) -> str:
-    """How far the done steps are proven."""
-    grades = (_capsule(result).get("radar") or {}).get("proof")
-    return f"proof {grades}" if grades else ""
+def _horizon(horizon: Json | None) -> str:
+    if not horizon or not horizon["total"]:
+        return ""
+    over = "!" if horizon["over_active_limit"] else ""
+    return "horizon " + " ".join(f"{name}={horizon[name]}{over if name == 'active' else ''}" for name in HORIZON)
 
 
 def _next(result: Json) -> str:
@@ -259,14 +244,11 @@ def _shown_references(result: Json) -> list[tuple[str, str, str]]:
     """Up to two cards and a note that were shown, else the work itself."""
     # Ids with an @ are entries of documents, the others are cards.
     refs = _capsule(result).get("refs") or []
-    cards = [ref for ref in refs if "@" not in ref][:2]
-    notes = [ref for ref in refs if "@" in ref][:1]
+    cards, notes = [ref for ref in refs if "@" not in ref][:2], [ref for ref in refs if "@" in ref][:1]
     if not cards and not notes:
         ref = ref_of(result)
         return [(ref.partition("-")[0], ref, "")] if ref else []
-    words = {
-        card["id"]: card.get("title") or card.get("text") or ""
-        for card in (result.get("memory") or {}).get("cards", [])
-    }
+    shown = (result.get("memory") or {}).get("cards", [])
+    words = {card["id"]: card.get("title") or card.get("text") or "" for card in shown}
     labelled = [("CARD", id, free(words.get(id, ""), SUMMARY)) for id in cards]
     return labelled + [("NOTE", ref, "") for ref in notes]

@@ -7,25 +7,23 @@ new. BranchMind wraps a card's meta in an object that repeats the card's other f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 import orjson
 
-from clew.canonical import canonical_or_none
-from clew.index.items import Item, index_items
-from clew.index.substrings import index_substrings
-from clew.kinds import statuses
+from clew.canonical import Json, canonical_or_none
 from clew.reasoning.anchors.registry import Anchor, save_anchor
 from clew.reasoning.branches import Branch, find_branch
-from clew.reasoning.documents import entry_item
-from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
+from clew.reasoning.document_log import HeadMove, LogCut, NoteTag
+from clew.reasoning.documents import NOTES, insert_documents, insert_entries
+from clew.reasoning.graph import Edge, Node
+from clew.reasoning.graph.writes import PlacedVersion, index_cards, insert_versions
 from clew.reasoning.scope import own_scope
-from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
 from clew.secrets import masked
-from clew.store.database import Row, placeholders
-from clew.store.rows import columns, encoded, insert
+from clew.store.database import Row
+from clew.store.rows import TableRow, insert, insert_many
 from clew.store.sqlite_files import ForeignStore
 from clew.store.workspaces import raise_count
 
@@ -50,6 +48,19 @@ class Adoption:
 
     def counted(self, name: str, rows: Iterable[Any]) -> None:
         self.counts[name] = self.counts.get(name, 0) + sum(1 for _ in rows)
+
+
+R = TypeVar("R", bound=TableRow)
+
+
+def like(record: type[R], row: Row, /, **own: Any) -> R:
+    """A record from a row of the source: its columns of the same name, and what has another name there."""
+    known = own
+    for item in fields(record):  # type: ignore[arg-type]  # every TableRow is a dataclass
+        value = row.get(item.name)
+        if item.name not in own and (value is not None or item.default is MISSING):
+            known[item.name] = bool(value) if item.name in record.FLAGS else value
+    return record(**known)
 
 
 def adopt_log(ctx: Context, work: Adoption) -> None:
@@ -88,14 +99,10 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
     if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
         base = _branch(ctx, work, row["base_branch"], based, above | {name})
     found = find_branch(ctx, name)
-    made = found or Branch(
-        ctx.ws.count("branch"),
-        name,
-        base.id if base else None,
-        int(row.get("base_seq") or 0) if base else None,
-        int(row.get("created_at_ms") or ctx.now_ms),
-        created_seq=int(row.get("base_seq") or 0) if base else 0,
-    )
+    since, created = int(row.get("base_seq") or 0), int(row.get("created_at_ms") or ctx.now_ms)
+    made = found or Branch(ctx.ws.count("branch"), name, None, None, created)
+    if base is not None and found is None:
+        made = replace(made, base_id=base.id, base_seq=since, created_seq=since)
     if found is None:
         insert(ctx.tx, ctx.workspace, made)
         work.counted("branches", [name])
@@ -104,49 +111,15 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
 
 
 def _documents(ctx: Context, work: Adoption) -> None:
-    rows = [
-        (
-            ctx.workspace,
-            work.branches[row["branch"]].id,
-            row["doc"],
-            row["kind"],
-            row["created_at_ms"],
-            row["updated_at_ms"],
-        )
-        for row in work.rows("documents", "branch, doc")
-    ]
-    ctx.tx.many(
-        "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, branch, doc) DO NOTHING",
-        rows,
-    )
+    names = ("doc", "kind", "created_at_ms", "updated_at_ms")
+    rows = list(work.rows("documents", "branch, doc"))
+    insert_documents(ctx, [(work.branches[row["branch"]].id, *(row[name] for name in names)) for row in rows])
     work.counted("documents", rows)
-
-
-_ENTRY = (
-    "seq",
-    "branch",
-    "doc",
-    "kind",
-    "ts_ms",
-    "title",
-    "format",
-    "meta",
-    "content",
-    "source",
-    "event_type",
-    "subject",
-)
 
 
 def adopt_entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
     taken = [_entry(work, row) for row in entries]
-    names = ("workspace", *_ENTRY, "path", "agent")
-    ctx.tx.many(
-        f"INSERT INTO entry ({', '.join(names)}) VALUES ({placeholders(len(names))})",
-        [(ctx.workspace, *(row[name] for name in _ENTRY), row["path"], None) for row in taken],
-    )
-    index_items(ctx.tx, ctx.workspace, [entry_item(row, "note") for row in taken if row["kind"] == "note"])
+    insert_entries(ctx, taken)
     for kind in ("note", "event"):
         work.counted(f"{kind}s", [row for row in taken if row["kind"] == kind])
 
@@ -170,7 +143,7 @@ def _entry(work: Adoption, row: Row) -> Row:
     }
 
 
-def as_object(text: Any) -> dict[str, Any] | None:
+def as_object(text: Any) -> Json | None:
     """The object in a JSON column; other values and invalid JSON are kept inside of an object."""
     try:
         value = orjson.loads(text) if text else None
@@ -179,159 +152,71 @@ def as_object(text: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) or value is None else {"value": value}
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptedVersion:
-    """One version of a node or edge with its branch and document, and the seq of the next version."""
-
-    state: Node | Edge
-    branch: int
-    doc: str
-    until: int | None = None
-
-
 def _nodes(ctx: Context, work: Adoption) -> None:
     kinds: dict[str, str] = {}
     found = []
     for row in work.rows("graph_node_versions", "seq, node_id"):
         # A deletion has no type in the source; it gets the type of the version before it.
         kinds[row["node_id"]] = row.get("node_type") or kinds.get(row["node_id"], UNKNOWN)
-        node = Node(
-            row["node_id"],
-            kinds[row["node_id"]],
-            row.get("title"),
-            row.get("text"),
-            row.get("status"),
-            tuple(tag for tag in (row.get("tags") or "").split("\n") if tag),
-            own_meta(as_object(row.get("meta_json"))),
-            bool(row["deleted"]),
-            int(row["seq"]),
-            int(row["ts_ms"]),
-        )
-        found.append(AdoptedVersion(node, work.branches[row["branch"]].id, row["doc"]))
+        tags = tuple(tag for tag in (row.get("tags") or "").split("\n") if tag)
+        own = {"id": row["node_id"], "type": kinds[row["node_id"]], "tags": tags}
+        node = like(Node, row, meta=own_meta(as_object(row.get("meta_json"))), **own, **_version(row))
+        found.append(PlacedVersion(node, work.branches[row["branch"]].id, row["doc"]))
     versions = _with_ends(found)
-    _insert(ctx, versions)
-    for version in versions:
-        assert isinstance(version.state, Node)
-        index_substrings(ctx.tx, ctx.ws.number, version.state.last_seq, folded(version.state.title, version.state.text))
-    ctx.tx.many(
-        "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
-        [
-            (ctx.workspace, version.branch, version.doc, tag, version.state.last_seq)
-            for version in versions
-            if isinstance(version.state, Node)
-            for tag in filed_tags(version.state.tags)
-        ],
-    )
-    _make_findable(ctx, versions)
+    insert_versions(ctx, versions)
+    index_cards(ctx, versions)
     work.counted("nodes", versions)
     # Only short ids: other tools make ids such as CARD-<timestamp>, which would push the counter up.
     numbers = [int(key[5:]) for key in kinds if key.startswith("CARD-") and key[5:].isdecimal() and len(key) < 16]
     raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
 
 
-def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
+def _version(row: Row) -> dict[str, int]:
+    return {"last_seq": int(row["seq"]), "last_ts_ms": int(row["ts_ms"])}
+
+
+def own_meta(meta: Json | None) -> Json | None:
     """The author's own meta inside of BranchMind's wrapper `{source, card_id, type, status, tags, meta}`."""
     if meta is not None and "card_id" in meta and isinstance(meta.get("meta"), dict):
         return meta["meta"] or None
     return meta
 
 
-def _make_findable(ctx: Context, versions: list[AdoptedVersion]) -> None:
-    newest: dict[str, AdoptedVersion] = {}
-    for version in versions:
-        if version.until is None and isinstance(version.state, Node) and version.state.type in CARD_TYPES:
-            newest[version.state.id] = version
-    # An id has one search item: its newest version on any branch.
-    live = [version for version in newest.values() if not version.state.deleted]
-    index_items(ctx.tx, ctx.workspace, [_card_item(version) for version in live])
-
-
-def _card_item(version: AdoptedVersion) -> Item:
-    node = version.state
-    assert isinstance(node, Node)
-    return Item(
-        ref=node.id,
-        source="card",
-        seq=node.last_seq,
-        ts_ms=node.last_ts_ms,
-        title=node.title,
-        body=node.text,
-        kind=node.type,
-        tags=node.tags,
-        status=node.status,
-        branch=version.branch,
-        doc=version.doc,
-    )
-
-
 def _edges(ctx: Context, work: Adoption) -> None:
     found = [
-        AdoptedVersion(
-            Edge(
-                row["from_id"],
-                row["rel"],
-                row["to_id"],
-                as_object(row.get("meta_json")),
-                bool(row["deleted"]),
-                int(row["seq"]),
-                int(row["ts_ms"]),
-            ),
+        PlacedVersion(
+            like(Edge, row, meta=as_object(row.get("meta_json")), **_version(row)),
             work.branches[row["branch"]].id,
             row["doc"],
         )
         for row in work.rows("graph_edge_versions", "seq, from_id, rel, to_id")
     ]
     versions = _with_ends(found)
-    _insert(ctx, versions)
+    insert_versions(ctx, versions)
     work.counted("edges", versions)
 
 
-def _with_ends(versions: list[AdoptedVersion]) -> list[AdoptedVersion]:
+def _with_ends(versions: list[PlacedVersion]) -> list[PlacedVersion]:
     """Each version with the seq of the next version of the same node or edge in the same document."""
     after: dict[Any, int] = {}
     closed = []
     # From the newest backwards, so that the seq of the next version is already known.
     for version in reversed(versions):
         key = (version.branch, version.doc, version.state.id if isinstance(version.state, Node) else version.state.key)
-        closed.append(AdoptedVersion(version.state, version.branch, version.doc, after.get(key)))
+        closed.append(PlacedVersion(version.state, version.branch, version.doc, after.get(key)))
         after[key] = version.state.last_seq
     return closed[::-1]
-
-
-def _insert(ctx: Context, versions: list[AdoptedVersion]) -> None:
-    if not versions:
-        return
-    kind = type(versions[0].state)
-    extra = ("folded",) if kind is Node else ()
-    names = (*columns(kind), "branch", "doc", "until", *extra)
-    rows = []
-    for version in versions:
-        words = (folded(version.state.title, version.state.text),) if isinstance(version.state, Node) else ()
-        rows.append((ctx.workspace, *encoded(version.state), version.branch, version.doc, version.until, *words))
-    ctx.tx.many(
-        f"INSERT INTO {kind.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})", rows
-    )
 
 
 def _anchors(ctx: Context, work: Adoption) -> None:
     aliases: dict[str, list[str]] = {}
     for row in work.rows("anchor_aliases", "alias_id, alias"):
         aliases.setdefault(row["anchor_id"], []).append(row.get("alias_id") or row.get("alias") or "")
-    found = [
-        Anchor(
-            id=row["id"],
-            title=row["title"],
-            kind=row.get("kind") or "component",
-            status=row.get("status") or statuses.ACTIVE,
-            description=row.get("description"),
-            refs=_lines(row.get("refs") or row.get("refs_json")),
-            aliases=tuple(alias for alias in aliases.get(row["id"], []) if alias),
-            parent_id=row.get("parent_id"),
-            depends_on=_lines(row.get("depends_on") or row.get("depends_on_json")),
-            created_at_ms=int(row.get("created_at_ms") or 0),
-        )
-        for row in work.rows("anchors", "id")
-    ]
+    found = []
+    for row in work.rows("anchors", "id"):
+        lists = {name: _lines(row.get(name) or row.get(f"{name}_json")) for name in Anchor.LISTS}
+        named = tuple(alias for alias in aliases.get(row["id"], []) if alias)
+        found.append(like(Anchor, row, aliases=named, updated_at_ms=0, **lists))
     for anchor in found:
         save_anchor(ctx, anchor)
     work.counted("anchors", found)
@@ -351,3 +236,55 @@ def adopt_scope(ctx: Context, work: Adoption, target: str, kind: str, row: Row) 
     """The branch and documents that belong to a plan or task."""
     branch = _branch(ctx, work, row["branch"], {}, frozenset())
     own_scope(ctx, target, kind, branch, (row["notes_doc"], row["graph_doc"], row["trace_doc"]))
+
+
+REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")
+
+
+def adopt_refs(ctx: Context, work: Adoption) -> None:
+    _adopt_tags(ctx, work)
+    moves = list(work.rows("vcs_reflog", "ts_ms, new_seq"))
+    _adopt_reflog(ctx, work, moves)
+    _adopt_heads(ctx, work, moves)
+
+
+def _adopt_tags(ctx: Context, work: Adoption) -> None:
+    found = [(row, _adopted_branch(work, row)) for row in work.rows("vcs_tags", "name")]
+    tags = [
+        like(NoteTag, row, branch=branch.id, doc=row.get("doc") or NOTES, created_at_ms=row.get("created_at_ms") or 0)
+        for row, branch in found
+        if branch is not None
+    ]
+    insert_many(ctx.tx, ctx.workspace, tags)
+    work.counted("tags", tags)
+
+
+def _adopt_reflog(ctx: Context, work: Adoption, rows: list[Row]) -> None:
+    found = [(row, _adopted_branch(work, row)) for row in rows]
+    moves = [
+        like(HeadMove, row, seq=ctx.ws.next_seq(), branch=branch.id, message=row.get("message") or "")
+        for row, branch in found
+        if branch is not None
+    ]
+    insert_many(ctx.tx, ctx.workspace, moves)
+    work.counted("reflog", moves)
+
+
+def _adopt_heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
+    """Import heads. One that was reset to an earlier note hides later ones; any other is just the newest note."""
+    last = {(row["ref"], row["doc"]): row for row in moves}
+    kept = 0
+    for row in work.rows("vcs_refs", "ref, doc"):
+        branch, moved = _adopted_branch(work, row), last.get((row["ref"], row["doc"]))
+        if branch is None:
+            continue
+        kept += 1
+        old = moved.get("old_seq") if moved is not None else None
+        if old is not None and row["seq"] < old:
+            insert(ctx.tx, ctx.workspace, LogCut(branch.id, row["doc"], low=row["seq"], high=work.last_seq))
+    work.counted("heads", range(kept))
+
+
+def _adopted_branch(work: Adoption, row: Row) -> Branch | None:
+    """The branch that a row names. A ref has the name of its branch."""
+    return work.branches.get(row.get("branch") or row.get("ref") or "")

@@ -11,20 +11,21 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import Json, canonical
-from clew.kinds import statuses
-from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_object
+from clew.canonical import Json
+from clew.contracts.branchmind.adopted_log import Adoption, adopt_entries, adopt_scope, as_object, like
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
-from clew.store.database import Row, placeholders
+from clew.store.database import Row
 from clew.store.events import EventRow
-from clew.store.rows import insert_many
+from clew.store.rows import insert, insert_many
 from clew.store.workspaces import raise_count
 from clew.tasks.changes import project_step, project_work
 from clew.tasks.evidence import artifact_drafts, attachment_drafts, check_drafts, store
-from clew.tasks.jobs.job import Job, index_job
+from clew.tasks.jobs.job import Job, JobBrief, index_job
+from clew.tasks.jobs.thread import JobEvent
+from clew.tasks.journal import UndoEntry
 from clew.tasks.plans import Work
-from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step
+from clew.tasks.steps import PROVABLE, Step
 from clew.tasks.task_nodes import TaskNode
 
 MODES = ("off", "warn", "require")
@@ -35,7 +36,7 @@ Lists = dict[tuple[str, str], list[str]]
 def adopt_work(ctx: Context, work: Adoption) -> None:
     lists = _lists(work)
     plans = [_plan(row, lists) for row in work.rows("plans", "id")]
-    tasks = [_task(row, lists) for row in work.rows("tasks", "id")]
+    tasks = [_work(row, lists, "task", row["parent_plan_id"]) for row in work.rows("tasks", "id")]
     insert_many(ctx.tx, ctx.workspace, [*plans, *tasks])
     # Before anything is projected into the graph: a node belongs to the scope of its plan or task.
     _scopes(ctx, work, [*plans, *tasks])
@@ -69,45 +70,24 @@ def _lists(work: Adoption) -> Lists:
     return found
 
 
-def _shared(row: Row, lists: Lists) -> Json:
-    return {
-        "id": row["id"],
-        "number": _number(row["id"]),
-        "title": row["title"],
-        "created_seq": 0,
-        "created_at_ms": int(row["created_at_ms"]),
-        "updated_at_ms": int(row["updated_at_ms"]),
-        "revision": int(row["revision"]),
-        "status": row.get("status") or statuses.WORK_TODO,
-        "description": row.get("description"),
-        "context": row.get("context"),
-        "priority": row.get("priority"),
-        "tags": tuple(lists[row["id"], "tags"]),
-        "depends_on": tuple(lists[row["id"], "depends_on"]),
-        "parked_until_ts_ms": row.get("parked_until_ts_ms"),
-        "stale_after_ms": row.get("stale_after_ms"),
-    }
+def _work(row: Row, lists: Lists, kind: str, parent: str | None, **own: Any) -> Work:
+    named = {name: tuple(lists[row["id"], name]) for name in ("tags", "depends_on")}
+    return like(Work, row, kind=kind, parent=parent, number=_number(row["id"]), created_seq=0, **named, **own)
 
 
 def _plan(row: Row, lists: Lists) -> Work:
     data = row.get("contract_json")
-    return Work(
-        kind="plan",
-        parent=None,
-        contract=row.get("contract"),
+    return _work(
+        row,
+        lists,
+        "plan",
+        None,
         contract_data=orjson.loads(data) if data else None,
         contract_versions=1 if row.get("contract") or data else 0,
         checklist=tuple(lists[row["id"], "checklist"]),
         checklist_current=int(row.get("plan_current") or 0),
         checklist_doc=row.get("plan_doc"),
-        **_shared(row, lists),
     )
-
-
-def _task(row: Row, lists: Lists) -> Work:
-    named: Json = {name: row.get(name) for name in ("domain", "phase", "component", "assignee")}
-    mode = row.get("reasoning_mode") or "normal"
-    return Work(kind="task", parent=row["parent_plan_id"], reasoning_mode=mode, **named, **_shared(row, lists))
 
 
 def _scopes(ctx: Context, work: Adoption, items: list[Work]) -> None:
@@ -132,27 +112,10 @@ def _steps(work: Adoption, lists: Lists) -> list[Step]:
 
 
 def _step(row: Row, path: str, lists: Lists) -> Step:
-    fields: Json = {name: tuple(lists[row["step_id"], name]) for name in Step.LISTS}
-    fields |= {f"{name}_confirmed": bool(row.get(f"{name}_confirmed")) for name in CHECKPOINTS}
-    fields |= {f"proof_{name}_mode": _mode(row.get(f"proof_{name}_mode")) for name in PROVABLE}
-    return Step(
-        id=row["step_id"],
-        task=row["task_id"],
-        parent=row.get("parent_step_id"),
-        ordinal=int(row["ordinal"]),
-        path=path,
-        title=row["title"],
-        created_seq=0,
-        created_at_ms=int(row["created_at_ms"]),
-        updated_at_ms=int(row["updated_at_ms"]),
-        next_action=row.get("next_action"),
-        stop_criteria=row.get("stop_criteria"),
-        completed=bool(row["completed"]),
-        completed_at_ms=row.get("completed_at_ms"),
-        blocked=bool(row.get("blocked")),
-        block_reason=row.get("block_reason"),
-        **fields,
-    )
+    own: Json = {name: tuple(lists[row["step_id"], name]) for name in Step.LISTS}
+    own |= {f"proof_{name}_mode": _mode(row.get(f"proof_{name}_mode")) for name in PROVABLE}
+    place = {"id": row["step_id"], "task": row["task_id"], "parent": row.get("parent_step_id"), "path": path}
+    return like(Step, row, created_seq=0, **place, **own)
 
 
 def _mode(value: Any) -> str:
@@ -163,28 +126,14 @@ def _mode(value: Any) -> str:
 
 
 def _task_nodes(work: Adoption, lists: Lists, steps: dict[str, Step]) -> list[TaskNode]:
-    names = ("blockers", "dependencies", "next_steps", "problems", "risks", "success_criteria")
-    return [
-        TaskNode(
-            id=row["node_id"],
-            task=row["task_id"],
-            step=row["parent_step_id"],
-            ordinal=int(row["ordinal"]),
-            path=f"{steps[row['parent_step_id']].path}.t:{row['ordinal']}",
-            title=row["title"],
-            status=row["status"],
-            status_manual=bool(row.get("status_manual")),
-            priority=row.get("priority"),
-            blocked=bool(row.get("blocked")),
-            description=row.get("description"),
-            context=row.get("context"),
-            created_at_ms=int(row["created_at_ms"]),
-            updated_at_ms=int(row["updated_at_ms"]),
-            **{name: tuple(lists[row["node_id"], name]) for name in names},
-        )
-        for row in work.rows("task_nodes", "task_id, ordinal")
-        if row["parent_step_id"] in steps
-    ]
+    rows = work.rows("task_nodes", "task_id, ordinal")
+    return [_node(row, lists, steps[row["parent_step_id"]]) for row in rows if row["parent_step_id"] in steps]
+
+
+def _node(row: Row, lists: Lists, step: Step) -> TaskNode:
+    own: Json = {name: tuple(lists[row["node_id"], name]) for name in TaskNode.LISTS}
+    path = f"{step.path}.t:{row['ordinal']}"
+    return like(TaskNode, row, id=row["node_id"], task=row["task_id"], step=step.id, path=path, **own)
 
 
 def _evidence(ctx: Context, work: Adoption, steps: dict[str, Step]) -> None:
@@ -213,75 +162,37 @@ def _evidence(ctx: Context, work: Adoption, steps: dict[str, Step]) -> None:
 
 
 def _jobs(ctx: Context, work: Adoption) -> None:
-    events: dict[str, list[Row]] = defaultdict(list)
+    events: dict[str, list[JobEvent]] = defaultdict(list)
     for row in work.rows("job_events", "seq"):
-        events[row["job_id"]].append(_job_event(ctx, row))
+        events[row["job_id"]].append(_job_event(row))
     # The next event of a job takes the workspace's next number, which must lie above all of theirs.
-    ctx.ws.seq = max([ctx.ws.seq, *(rows[-1]["seq"] for rows in events.values())])
-    for rows in events.values():
-        names = list(rows[0])
-        ctx.tx.many(
-            f"INSERT INTO job_event ({', '.join(names)}) VALUES ({placeholders(len(names))})",
-            [tuple(row.values()) for row in rows],
-        )
-    found = 0
-    for row in work.rows("jobs", "id"):
-        told = [event["seq"] for event in events[row["id"]]]
-        job = _job(row, max(told, default=0))
-        insert_many(ctx.tx, ctx.workspace, [job])
-        prompt, meta = row.get("prompt") or "", row.get("meta_json") or "{}"
-        ctx.tx.run(
-            "INSERT INTO job_brief (workspace, job, prompt, meta) VALUES (?, ?, ?, ?)",
-            ctx.workspace,
-            job.id,
-            prompt,
-            canonical(orjson.loads(meta)),
-        )
-        index_job(ctx, job, prompt)
-        found += 1
-    raise_count(ctx.tx, ctx.workspace, "job", max((_number(row["id"]) for row in work.rows("jobs", "id")), default=0))
-    work.counted("jobs", range(found))
+    ctx.ws.seq = max([ctx.ws.seq, *(of_job[-1].seq for of_job in events.values())])
+    for of_job in events.values():
+        insert_many(ctx.tx, ctx.workspace, of_job)
+    rows = list(work.rows("jobs", "id"))
+    for row in rows:
+        last = max((event.seq for event in events[row["id"]]), default=0)
+        brief = JobBrief(row["id"], row.get("prompt") or "", orjson.loads(row.get("meta_json") or "{}"))
+        job = _job(row, last)
+        insert(ctx.tx, ctx.workspace, job)
+        insert(ctx.tx, ctx.workspace, brief)
+        index_job(ctx, job, brief.prompt)
+    raise_count(ctx.tx, ctx.workspace, "job", max((_number(row["id"]) for row in rows), default=0))
+    work.counted("jobs", rows)
 
 
 def _job(row: Row, last: int) -> Job:
-    return Job(
-        id=row["id"],
-        number=_number(row["id"]),
-        title=row["title"],
-        kind=row.get("kind") or "manual",
-        priority=row.get("priority") or "MEDIUM",
-        task=row.get("task_id") or row.get("task"),
-        anchor=row.get("anchor_id") or row.get("anchor"),
-        created_at_ms=int(row["created_at_ms"]),
-        updated_at_ms=int(row["updated_at_ms"]),
-        revision=int(row.get("revision") or 0),
-        status=row["status"],
-        runner=row.get("runner"),
-        claim_expires_at_ms=row.get("claim_expires_at_ms"),
-        summary=row.get("summary"),
-        completed_at_ms=row.get("completed_at_ms"),
-        last_seq=last,
-        noted_seq=last,
-        spoken_seq=last,
-    )
+    own = {"kind": row.get("kind") or "manual", "priority": row.get("priority") or "MEDIUM"}
+    links = {name: row.get(f"{name}_id") or row.get(name) for name in ("task", "anchor")}
+    marks = {"last_seq": last, "noted_seq": last, "spoken_seq": last}
+    return like(Job, row, number=_number(row["id"]), **own, **links, **marks)
 
 
-def _job_event(ctx: Context, row: Row) -> Row:
-    """It keeps its number, so `JOB-001@5` in notes and evidence opens what it opened."""
+def _job_event(row: Row) -> JobEvent:
     refs, meta = row.get("refs_json") or row.get("refs") or "[]", row.get("meta_json")
-    return {
-        "workspace": ctx.workspace,
-        "seq": int(row["seq"]),
-        "job": row["job_id"],
-        "ts_ms": int(row["ts_ms"]),
-        "kind": row["kind"],
-        "message": row.get("message") or "",
-        "percent": row.get("percent"),
-        "refs": refs if refs.lstrip().startswith("[") else canonical([part for part in refs.split("\n") if part]),
-        "meta": meta,
-        "runner": None,
-        "claim_revision": None,
-    }
+    listed = orjson.loads(refs) if refs.lstrip().startswith("[") else [part for part in refs.split("\n") if part]
+    own = {"job": row["job_id"], "message": row.get("message") or "", "runner": None}
+    return like(JobEvent, row, refs=tuple(listed), meta=orjson.loads(meta) if meta else None, **own)
 
 
 def _number(id: str) -> int:
@@ -322,23 +233,16 @@ HISTORY = ("events", "ops_history", "step_notes")
 
 def adopt_events(ctx: Context, work: Adoption) -> None:
     """Events keep their numbers, so `evt_...` in evidence and traces means the same as before."""
-    found = [
-        EventRow(
-            ctx.workspace,
-            int(row["seq"]),
-            int(row["ts_ms"]),
-            "tasks",
-            row.get("event_type") or row.get("type") or "event",
-            row.get("task_id"),
-            row.get("path"),
-            None,
-            0,
-            as_object(row.get("payload_json") or row.get("payload")) or {},
-        )
-        for row in work.rows("events", "seq")
-    ]
+    found = [_event(ctx, row) for row in work.rows("events", "seq")]
     ctx.ws.adopt_events(found)
     work.counted("history", found)
+
+
+def _event(ctx: Context, row: Row) -> EventRow:
+    type = row.get("event_type") or row.get("type") or "event"
+    payload = as_object(row.get("payload_json") or row.get("payload")) or {}
+    place = (ctx.workspace, int(row["seq"]), int(row["ts_ms"]), "tasks", type, row.get("task_id"))
+    return EventRow(*place, row.get("path"), None, 0, payload)
 
 
 def adopt_history(ctx: Context, work: Adoption) -> None:
@@ -348,38 +252,18 @@ def adopt_history(ctx: Context, work: Adoption) -> None:
 
 def _operations(ctx: Context, work: Adoption) -> None:
     """The log of changes, to be read. Its snapshots are not in our form, so nothing of it can be undone."""
-    rows = [_operation(ctx, row) for row in work.rows("ops_history", "seq")]
-    ctx.tx.many(
-        "INSERT INTO task_operation (workspace, seq, task, entity, path, intent, payload, before_content,"
-        " after_content, undoable, undone, event, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
-        rows,
-    )
-    raise_count(ctx.tx, ctx.workspace, "task_operation", max((int(row[1]) for row in rows), default=0))
-    work.counted("operations", rows)
+    found = [_operation(row) for row in work.rows("ops_history", "seq")]
+    insert_many(ctx.tx, ctx.workspace, found)
+    raise_count(ctx.tx, ctx.workspace, "task_operation", max((entry.seq for entry in found), default=0))
+    work.counted("operations", found)
 
 
-def _operation(ctx: Context, row: Row) -> tuple[Any, ...]:
-    before, after = (_json(row.get(f"{name}_json") or row.get(name)) for name in ("before", "after"))
-    return (
-        ctx.workspace,
-        int(row["seq"]),
-        row.get("task_id") or "",
-        row.get("task_id") or "",
-        row.get("path"),
-        row["intent"],
-        _json(row.get("payload_json") or row.get("payload")) or "{}",
-        before,
-        after,
-        int(bool(row.get("undone"))),
-        "imported",
-        None,
-        int(row["ts_ms"]),
-    )
-
-
-def _json(text: Any) -> str | None:
-    value = as_object(text)
-    return None if value is None else canonical(value)
+def _operation(row: Row) -> UndoEntry:
+    texts = {name: row.get(f"{name}_json") or row.get(name) for name in ("payload", "before", "after")}
+    said = {name: as_object(text) for name, text in texts.items()}
+    said["payload"] = said["payload"] or {}
+    task = row.get("task_id") or ""
+    return like(UndoEntry, row, task=task, entity=task, undoable=False, event="imported", agent=None, **said)
 
 
 def _step_notes(ctx: Context, work: Adoption) -> None:

@@ -80,6 +80,13 @@ def update(tx: Transaction, workspace: str, record: TableRow) -> None:
     tx.run(table.update, *table.values(record, table.rest), workspace, *table.values(record, table.key))
 
 
+def change(tx: Transaction, workspace: str, kind: type[TableRow], key: Sequence[Any], **columns: Any) -> None:
+    """Set some columns of the row with this key."""
+    assigned = ", ".join(f"{name} = ?" for name in columns)
+    matched = " AND ".join(f"{name} = ?" for name in ("workspace", *kind.KEY))
+    tx.run(f"UPDATE {kind.TABLE} SET {assigned} WHERE {matched}", *columns.values(), workspace, *key)
+
+
 def delete(tx: Transaction, workspace: str, record: TableRow) -> None:
     table = _table(type(record))
     tx.run(table.delete, workspace, *table.values(record, table.key))
@@ -89,6 +96,12 @@ def find(tx: Transaction, workspace: str, kind: type[R], *key: Any) -> R | None:
     """The record with this key."""
     row = tx.one(_table(kind).select, workspace, *key)
     return load(kind, row) if row is not None else None
+
+
+def select(tx: Transaction, workspace: str, kind: type[R], rest: str, *params: Any) -> list[R]:
+    """The records of a workspace; `rest` continues the statement with further conditions, an order or a limit."""
+    rows = tx.all(f"SELECT * FROM {kind.TABLE} WHERE workspace = ? {rest}", workspace, *params)
+    return [load(kind, row) for row in rows]
 
 
 def find_many(tx: Transaction, workspace: str, kind: type[R], values: Iterable[Any], column: str = "") -> list[R]:

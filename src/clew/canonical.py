@@ -24,6 +24,11 @@ def as_json(record: Any, *without: str) -> Json:
     return picked(record, *(item.name for item in fields(record) if item.name not in without))
 
 
+def without_none(**fields: Any) -> Json:
+    """A part of an answer: those fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def canonical(value: Any) -> str:
     """Compact JSON with sorted keys."""
     return canonical_bytes(value).decode()

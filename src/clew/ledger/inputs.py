@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from clew.errors import shorten
-from clew.registry.operation import Bounded, Input
+from clew.registry.budget import Budget, Trim
+from clew.registry.operation import Bounded, Input, Operation, operation
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 Words = Annotated[str, Field(max_length=1000)]
@@ -28,11 +29,34 @@ SessionRef = Annotated[Id, Field(description="Session id.")]
 MaybeSession = Annotated[Id | None, Field(description="Session id; default: the connection's session.")]
 
 
+EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
+GROUPS = ("session", "notebook", "mental_models", "knowledge")
+
+
+def grouped(name: str, *others: str, **declared: Any) -> Operation:
+    """An operation that belongs to a group: `session_list` is also called `session.list`."""
+    group = next(group for group in GROUPS if name.startswith(f"{group}_"))
+    dotted = f"{group}.{name.removeprefix(f'{group}_')}"
+    return operation(name, aliases=(dotted, *others), **declared)
+
+
 class LedgerInput(Input):
     model_config = ConfigDict(alias_generator=to_camel)
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId"}
     blank_is_nothing: ClassVar[bool] = True
+
+
+class OneSession(LedgerInput):
+    session_id: SessionRef
+
+
+class CallersSession(LedgerInput):
+    session_id: MaybeSession = None
+
+
+class NoInput(LedgerInput):
+    pass
 
 
 class LedgerBounded(Bounded):
@@ -42,6 +66,22 @@ class LedgerBounded(Bounded):
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId", "maxChars": "max_chars"}
     blank_is_nothing: ClassVar[bool] = True
+
+
+class ListPage(LedgerBounded):
+    """A part of a list by offset."""
+
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
+def list_budget(items: str) -> Budget:
+    """A list loses its end, but for the first item as long as possible."""
+    return Budget(
+        tuple(Trim(items, drop="last", floor=floor, count="count", more="hasMore") for floor in (1, 0)),
+        16_000,
+        keep=("total",),
+    )
 
 
 TITLE = 80

@@ -9,7 +9,7 @@ from clew.index.items import mark_item
 from clew.kinds import statuses
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
-from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named
+from clew.ledger.notebooks.books import cells_of, notebook_named
 from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import find_session, session_json, session_named
 from clew.ledger.thought_links import node_id, session_branch, set_node_status
@@ -137,13 +137,13 @@ def restore_thought(ctx: Context, id: str, why: str, was: str | None) -> Restora
 @opener("notebook")
 def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
     """A notebook with its first cells; long cells are cut."""
-    row, cells = notebook_named(ctx, id), cells_of(ctx, id)
+    notebook, cells = notebook_named(ctx, id), cells_of(ctx, id)
     return {
         "kind": "notebook",
         "id": id,
-        "summary": f"{shorten(row['title'], SUMMARY)} ({len(cells)} cells)",
-        "notebook": notebook_json(row, len(cells)),
-        "cells": [_cut_cell(cell_json(cell)) for cell in cells[:limit]],
+        "summary": f"{shorten(notebook.title, SUMMARY)} ({len(cells)} cells)",
+        "notebook": notebook.to_json(len(cells)),
+        "cells": [_cut_cell(cell.to_json()) for cell in cells[:limit]],
         "truncated": len(cells) > limit,
     }
 

@@ -7,16 +7,29 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.errors import invalid, shorten
 from clew.ledger.chains import Chain, chains_of
-from clew.ledger.inputs import Cursor, LedgerBounded, LedgerInput, SessionRef, SessionTitle, Tags, Words
+from clew.ledger.inputs import (
+    EXAMPLE,
+    Cursor,
+    LedgerBounded,
+    LedgerInput,
+    OneSession,
+    SessionRef,
+    SessionTitle,
+    Tags,
+    Words,
+    grouped,
+    list_budget,
+)
 from clew.ledger.session_start import CONTEXT_BUDGET, restored
 from clew.ledger.sessions import (
     ACTIVE,
     WORK,
     LedgerSession,
     SessionQuery,
+    change_columns,
     change_session,
     complete_session,
     find_sessions,
@@ -32,7 +45,6 @@ from clew.reasoning.branches import branch_by_id, delete_branch
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
-from clew.registry.operation import operation
 from clew.store.database import placeholders
 
 MATCHES = 200
@@ -40,14 +52,6 @@ SHOWN_MATCHES = 3
 SNIPPET = 160
 BRANCHES = 200
 
-SESSIONS_BUDGET = Budget(
-    (
-        Trim("sessions", drop="last", floor=1, count="count", more="hasMore"),
-        Trim("sessions", drop="last", count="count", more="hasMore"),
-    ),
-    16_000,
-    keep=("total",),
-)
 THOUGHTS_BUDGET = Budget(
     (
         Clip("thoughts[].thought", 4000),
@@ -74,7 +78,7 @@ class SessionList(LedgerBounded):
     sort_order: Literal["asc", "desc"] = "desc"
 
 
-@operation("session_list", aliases=("session.list",), budget=SESSIONS_BUDGET)
+@grouped("session_list", budget=list_budget("sessions"))
 def session_list(ctx: Context, args: SessionList) -> Json:
     """List sessions by tags, project, task and words, page by page."""
     work = {name: getattr(args, name) for name in WORK}
@@ -102,12 +106,7 @@ class SessionGet(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=500, description="Most thoughts to return.")] = 100
 
 
-@operation(
-    "session_get",
-    aliases=("session.get",),
-    budget=THOUGHTS_BUDGET,
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
-)
+@grouped("session_get", budget=THOUGHTS_BUDGET, example=EXAMPLE)
 def session_get(ctx: Context, args: SessionGet) -> Json:
     """Show a session with its branches and thoughts, in the order they were written, page by page."""
     session = session_named(ctx, args.session_id)
@@ -130,8 +129,8 @@ def branches_json(chains: list[Chain]) -> dict[str, Json]:
     return {
         chain.chain: {
             "forks": chain.origin_number,
-            **({"fromBranch": chain.origin_chain} if chain.origin_chain else {}),
-            **({"name": chain.label} if chain.label else {}),
+            **without_none(fromBranch=chain.origin_chain or None),
+            **without_none(name=chain.label or None),
             "range": [chain.lowest, chain.highest],
             "length": chain.length,
         }
@@ -146,7 +145,7 @@ class SessionSearch(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=100, description="Most sessions to return.")] = 20
 
 
-@operation("session_search", aliases=("session.search",), budget=SESSIONS_BUDGET, example={"query": "latency"})
+@grouped("session_search", budget=list_budget("sessions"), example={"query": "latency"})
 def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query) if args.query.strip() else {}
@@ -193,7 +192,7 @@ def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
     matches = [
         {
             "thoughtNumber": thought.point.number,
-            **({"branchId": thought.point.chain} if thought.point.chain else {}),
+            **without_none(branchId=thought.point.chain or None),
             "snippet": shorten(" ".join(thought.text.split()), SNIPPET),
         }
         for _, thought in hits[:SHOWN_MATCHES]
@@ -201,22 +200,8 @@ def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
     return {**session_json(session), "matches": matches, "matchCount": len(hits)}
 
 
-EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
-
-
-class SessionResume(LedgerInput):
-    session_id: SessionRef
-
-
-@operation(
-    "session_resume",
-    aliases=("session.resume",),
-    writes=True,
-    idempotent=True,
-    budget=CONTEXT_BUDGET,
-    example=EXAMPLE,
-)
-def session_resume(ctx: Context, args: SessionResume) -> Json:
+@grouped("session_resume", writes=True, idempotent=True, budget=CONTEXT_BUDGET, example=EXAMPLE)
+def session_resume(ctx: Context, args: OneSession) -> Json:
     """Make another session the current one; the notation has to be shown again before its first thought."""
     session = session_named(ctx, args.session_id)
     before = place_of(ctx, session.id)
@@ -246,9 +231,10 @@ class SessionUpdate(LedgerInput):
     remove_tags: Annotated[Tags, Field(description="Tags to take away.")] = []
 
 
-@operation(
+@grouped(
     "session_update",
-    aliases=("session.update", "session.rename", "session.retag"),
+    "session.rename",
+    "session.retag",
     writes=True,
     idempotent=True,
     example={**EXAMPLE, "title": "Search latency"},
@@ -266,12 +252,8 @@ def session_update(ctx: Context, args: SessionUpdate) -> Json:
     return {"session": session_json(change_session(ctx, session, title, description, tags))}
 
 
-class SessionComplete(LedgerInput):
-    session_id: SessionRef
-
-
-@operation("session_complete", aliases=("session.complete",), writes=True, idempotent=True, example=EXAMPLE)
-def session_complete(ctx: Context, args: SessionComplete) -> Json:
+@grouped("session_complete", writes=True, idempotent=True, example=EXAMPLE)
+def session_complete(ctx: Context, args: OneSession) -> Json:
     """Mark a session as completed without another thought; a later thought or resume goes on with it."""
     session = session_named(ctx, args.session_id)
     if session.status == ACTIVE:
@@ -279,20 +261,11 @@ def session_complete(ctx: Context, args: SessionComplete) -> Json:
     return {"session": session_json(session_named(ctx, session.id))}
 
 
-class SessionDelete(LedgerInput):
-    session_id: SessionRef
-
-
-@operation("session_delete", aliases=("session.delete",), writes=True, destructive=True, example=EXAMPLE)
-def session_delete(ctx: Context, args: SessionDelete) -> Json:
+@grouped("session_delete", writes=True, destructive=True, example=EXAMPLE)
+def session_delete(ctx: Context, args: OneSession) -> Json:
     """Remove a session from every view and search; its entries stay in the log."""
     session = session_named(ctx, args.session_id)
-    ctx.tx.run(
-        "UPDATE ledger_session SET deleted_at_ms = ? WHERE workspace = ? AND id = ?",
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
-    )
+    change_columns(ctx, session.id, deleted_at_ms=ctx.now_ms)
     delete_branch(ctx, branch_by_id(ctx, session.branch))  # by its number, because a branch can be renamed
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session.id)
     ctx.emit("ledger", "session_deleted", session.id, {"title": session.title, "thoughts": session.thought_count})

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.errors import shorten, suggest
+from clew.hooks import HookPoint
 from clew.ledger.chains import MAIN, chains_of, find_chain
-from clew.ledger.exchange.thoughtbox_directory import chosen_project, original_directory, some_sessions
 from clew.ledger.guides import guide
-from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
+from clew.ledger.inputs import EXAMPLE, CallersSession, LedgerInput, OneSession, SessionTitle, Tags
 from clew.ledger.sessions import (
     COMPLETED,
     UNTITLED,
@@ -20,6 +21,7 @@ from clew.ledger.sessions import (
     LedgerSession,
     NewSession,
     SessionQuery,
+    change_columns,
     find_session,
     find_sessions,
     related,
@@ -27,7 +29,6 @@ from clew.ledger.sessions import (
     session_json,
     session_named,
     start_session,
-    touch_session,
     work_tags,
 )
 from clew.ledger.stages import GATEWAY, LEFT, STAGES, StageOfCaller, checked_domain, keep_place, moved, place_of, stored
@@ -36,8 +37,6 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 
-LOOKED_AT = 5
-"""How many sessions of a foreign directory are looked up: an import brings all of them or says which failed."""
 RECENT = 5
 RECENT_TEXT = 2000
 CONTEXT_BUDGET = Budget(
@@ -130,18 +129,14 @@ def _started_text(place: StageOfCaller, session: LedgerSession, near: list[Json]
     return "\n".join(lines) + (f"\n\n{guide('cipher')}" if cipher else "")
 
 
-class LoadContext(LedgerInput):
-    session_id: SessionRef
-
-
 @operation(
     "load_context",
     writes=True,
     idempotent=True,
     budget=CONTEXT_BUDGET,
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
+    example=EXAMPLE,
 )
-def load_context(ctx: Context, args: LoadContext) -> Json:
+def load_context(ctx: Context, args: OneSession) -> Json:
     """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
     session = session_named(ctx, args.session_id)
     place = moved(place_of(ctx, session.id), session)
@@ -151,7 +146,7 @@ def load_context(ctx: Context, args: LoadContext) -> Json:
 def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> Json:
     """Enter a session, reopening it if it was completed; returns everything needed to go on."""
     reopened = reopen_session(ctx, session)
-    touch_session(ctx, session)
+    change_columns(ctx, session.id, accessed_at_ms=ctx.now_ms)
     keep_place(ctx, place)
     # Read again, because reopening and touching have changed the row.
     session = session_named(ctx, session.id)
@@ -195,12 +190,8 @@ def _loaded_text(place: StageOfCaller, session: LedgerSession, result: Json) -> 
     return "\n".join(lines)
 
 
-class GetState(LedgerInput):
-    session_id: MaybeSession = None
-
-
 @operation("get_state")
-def get_state(ctx: Context, args: GetState) -> Json:
+def get_state(ctx: Context, args: CallersSession) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
     known = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
@@ -240,12 +231,8 @@ def get_state(ctx: Context, args: GetState) -> Json:
     }
 
 
-class CipherInput(LedgerInput):
-    session_id: MaybeSession = None
-
-
 @operation("cipher", writes=True, mode="own", idempotent=True)
-def cipher(ctx: Context, args: CipherInput) -> Json:
+def cipher(ctx: Context, args: CallersSession) -> Json:
     """Show the notation for thoughts; the gateway then accepts thoughts."""
     if ctx.connection.durable:
         place = replace(place_of(ctx, None), cipher=True)
@@ -261,18 +248,13 @@ def cipher(ctx: Context, args: CipherInput) -> Json:
     return {**_stage(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
+sessions_elsewhere: HookPoint[Callable[[Context], object]] = HookPoint("sessions_elsewhere")
+"""Suggests an import where another program has left sessions that the store does not have."""
+
+
 def offer_import(ctx: Context) -> None:
-    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
-    place = original_directory(ctx.settings.home)
-    waiting = some_sessions(place, LOOKED_AT, chosen_project())
-    if not waiting or any(find_session(ctx, id) for id in waiting):
-        return
-    ctx.warn(
-        "IMPORT_OFFERED",
-        f"{place} is a directory of Thoughtbox; its sessions are not in the store yet.",
-        "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
-    )
-    ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
+    for offer in sessions_elsewhere.all():
+        offer(ctx)
 
 
 class Filters(StrictModel):
@@ -300,7 +282,7 @@ def list_sessions(ctx: Context, args: ListSessions) -> Json:
     search = args.search or nested.search
     found = find_sessions(ctx, SessionQuery(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
     offer_import(ctx)
-    given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
+    given = {**{name: value for name, value in work.items() if value}, **without_none(search=search or None)}
     filters = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
     lines = [f"Found {found.total} sessions (filters: {filters})"]
     lines += [f"- {s.id} {s.title} ({s.thought_count} thoughts, {s.status})" for s in found.sessions]

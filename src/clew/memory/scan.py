@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.kinds.kind import Kind
@@ -73,7 +73,7 @@ def scan(ctx: Context, args: Scan) -> dict[str, Any]:
 def run(ctx: Context, code: dict[Cite, CitedLines] | None = None, unread: Sequence[Unread] = ()) -> ScanReport:
     report = ScanReport(code=code)
     for item in unread:
-        report.find("unreadable", item.problem, file=item.path, **({"line": item.line} if item.line else {}))
+        report.find("unreadable", item.problem, file=item.path, **without_none(line=item.line or None))
     for check in CHECKS:
         check(ctx, report)
     _keep(ctx, report)
@@ -112,37 +112,29 @@ def unreadable_parts(ctx: Context, report: ScanReport) -> None:
 
 
 def _inside_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
-    rows = ctx.tx.all(
-        "SELECT id, problems FROM block"
-        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND problems IS NOT NULL ORDER BY id",
-        ctx.workspace,
-    )
+    sql = "SELECT id, problems FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
+    rows = ctx.tx.all(f"{sql} AND problems IS NOT NULL ORDER BY id", ctx.workspace)
     where = places.where(ctx, [row["id"] for row in rows])
     for row in rows:
         if row["id"] in where:
             place = where[row["id"]]
-            yield from _at(place.file, place.line, row)
+            yield from _at(place.file, place.line, row["problems"])
 
 
 def _between_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
-    rows = ctx.tx.all(
-        "SELECT id, problems FROM place WHERE workspace = ? AND problems IS NOT NULL ORDER BY id", ctx.workspace
-    )
-    where = places.where(ctx, [row["id"] for row in rows])
-    for row in rows:
-        place = where[row["id"]]
-        yield from _at(place.file, place.line + place.lines, row)
+    for place in places.flawed(ctx):
+        yield from _at(place.file, place.line + place.lines, place.problems)
 
 
 def _above_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
     sql = "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL ORDER BY path"
     for row in ctx.tx.all(sql, ctx.workspace):
-        yield from _at(row["path"], 0, row)
+        yield from _at(row["path"], 0, row["problems"])
 
 
-def _at(file: str, start: int, row: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
-    """The problems of a row, as file, line and problem."""
-    return ((file, start + line + 1, problem) for line, problem in orjson.loads(row["problems"]))
+def _at(file: str, start: int, problems: str | None) -> Iterator[tuple[str, int, str]]:
+    """Stored problems as file, line and problem."""
+    return ((file, start + line + 1, problem) for line, problem in orjson.loads(problems or "[]"))
 
 
 def damaged_files(ctx: Context, report: ScanReport) -> None:
@@ -228,9 +220,7 @@ def validator_faults(ctx: Context, report: ScanReport) -> None:
 
 def _undefined_names(ctx: Context, report: ScanReport, defined: set[str]) -> None:
     """Whole files are read, for the validator looks between the blocks too."""
-    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
-    paths = [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(validator.FOLDERS)]
-    for path in paths:
+    for path in (path for path in places.files(ctx) if path.startswith(validator.FOLDERS)):
         for number, line in enumerate(rendered(ctx, path).split("\n"), 1):
             for name in sorted(validator.names(path, line) - defined):
                 said = f"{name} is named and not defined; Mind-Mem applies nothing while that is so"

@@ -80,6 +80,13 @@ def update(tx: Transaction, workspace: str, record: TableRow) -> None:
     tx.run(table.update, *table.values(record, table.rest), workspace, *table.values(record, table.key))
 
 
+def change(tx: Transaction, workspace: str, kind: type[TableRow], key: Sequence[Any], **columns: Any) -> None:
+    """Set some columns of the row with this key."""
+    assigned = ", ".join(f"{name} = ?" for name in columns)
+    matched = " AND ".join(f"{name} = ?" for name in ("workspace", *kind.KEY))
+    tx.run(f"UPDATE {kind.TABLE} SET {assigned} WHERE {matched}", *columns.values(), workspace, *key)
+
+
 def delete(tx: Transaction, workspace: str, record: TableRow) -> None:
     table = _table(type(record))
     tx.run(table.delete, workspace, *table.values(record, table.key))

@@ -112,20 +112,20 @@ def _with_notebook_run(ctx: Context, draft: EvidenceDraft) -> EvidenceDraft:
         return draft
     found = find_run(ctx, int(match["run"]))
     digest = _OUTPUT.search(draft.text)
-    if found is None or found["notebook"] != match["notebook"]:
+    if found is None or found.notebook != match["notebook"]:
         raise _no_such_run(f"run {match['run']} of {match['notebook']} is not on record")
     # A prefix is enough, because receipts are often shortened when they are pasted.
-    if digest is not None and not found["output_digest"].startswith(digest["digest"]):
+    if digest is not None and not found.output_digest.startswith(digest["digest"]):
         raise _no_such_run(f"run {match['run']} of {match['notebook']} had another output")
     # A run that was killed has no exit code, and must not pass for a success.
-    exit_code = found["exit_code"] if found["exit_code"] is not None else 1
+    exit_code = found.exit_code if found.exit_code is not None else 1
     run = Run(
         "notebook",
         draft.command or draft.text,
         exit_code,
-        found["duration_ms"],
-        f"sha256:{found['output_digest']}",
-        (found["stdout"] + found["stderr"])[-MOST_TAIL:],
+        found.duration_ms,
+        f"sha256:{found.output_digest}",
+        (found.stdout + found.stderr)[-MOST_TAIL:],
     )
     return replace(draft, run=run, exit_code=exit_code, output_digest=run.output_digest)
 

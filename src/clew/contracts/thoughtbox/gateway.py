@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import ConfigDict, Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.stages import GATEWAY, check_stage, peek_place
@@ -26,6 +26,8 @@ from clew.registry.operation import operation
 from clew.registry.suggestions import fitted
 
 WHERE = suggest(GATEWAY, "Shows where you are and what comes next.", "high", operation="get_state")
+SERVED = ("clew.ledger.", "clew.contracts.thoughtbox.")
+"""Modules whose operations the gateway leads to."""
 SUB_NAMES = ("subOperation", "operation", "action")
 
 # Clew's error codes in the closed list of the seed; other codes become INVALID_PAYLOAD, see `seed_error`.
@@ -38,16 +40,10 @@ CODES = {
 }
 SEED_CODES = frozenset(
     {
-        "SESSION_NOT_FOUND",
-        "THOUGHT_NOT_FOUND",
-        "INVALID_OPERATION",
-        "STAGE_REQUIREMENT_NOT_MET",
-        "INTERNAL_ERROR",
-        "INVALID_PAYLOAD",
-        "STORAGE_ERROR",
-        "SAMPLING_NOT_SUPPORTED",
+        "SESSION_NOT_FOUND", "THOUGHT_NOT_FOUND", "INVALID_OPERATION", "STAGE_REQUIREMENT_NOT_MET", "INTERNAL_ERROR",
+        "INVALID_PAYLOAD", "STORAGE_ERROR", "SAMPLING_NOT_SUPPORTED",
     }
-)
+)  # fmt: skip
 
 
 OPERATIONS = (
@@ -177,7 +173,11 @@ def _object(value: Any, field: str) -> Json:
 
 
 def served() -> list[OperationEntry]:
-    return [entry for entry in catalogue().operations if entry.domain == "ledger" and entry.name != GATEWAY]
+    return [entry for entry in catalogue().operations if _is_served(entry)]
+
+
+def _is_served(entry: OperationEntry) -> bool:
+    return entry.name != GATEWAY and entry.module.startswith(SERVED)
 
 
 @cache
@@ -192,13 +192,13 @@ def wire_name(entry: OperationEntry) -> str:
 def gateway_call(entry: OperationEntry, arguments: Json) -> Json:
     """A call of the operation by the names in the schema."""
     name, _, sub = wire_name(entry).partition(".")
-    return {"operation": name, **({"subOperation": sub} if sub else {}), **({"args": arguments} if arguments else {})}
+    return {"operation": name, **without_none(subOperation=sub or None), **without_none(args=arguments or None)}
 
 
 def _entry(wire: str) -> OperationEntry:
     entry = catalogue().find(wire) if wire else None
     # Exact names only: the catalogue drops unknown prefixes and would turn `session.thought` into `thought`.
-    if entry is not None and entry.domain == "ledger" and wire in (entry.name, *entry.aliases) and wire != GATEWAY:
+    if entry is not None and _is_served(entry) and wire in (entry.name, *entry.aliases):
         return entry
     raise _no_operation(wire)
 
@@ -229,7 +229,7 @@ def _no_operation(wire: str) -> ClewError:
 
 def _arguments(route: Route) -> Json:
     """The given arguments. Stateless clients send a sessionId with every call; it goes only where the schema has it."""
-    arguments = {name: value for name, value in route.arguments.items() if value is not None}
+    arguments = without_none(**route.arguments)
     if "sessionId" in route.entry.input_schema.get("properties", {}):
         return arguments
     return {name: value for name, value in arguments.items() if name not in {"sessionId", "session_id"}}
@@ -287,7 +287,7 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
         if repaired is not None:
             details["example"] = repaired
             shown["suggestion"] = "Send the call in example: it is this one, mended."
-    return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
+    return {**details, **without_none(**shown)} | {"code": error["code"]}
 
 
 def _corrected_call(suggestions: list[Suggestion], route: Route) -> Json | None:
@@ -317,7 +317,7 @@ def _expected(route: Route, error: Json) -> Json:
         "required": required,
         "optional": known,
         "received": sorted(route.arguments),
-        **({"choices": choices} if choices else {}),
+        **without_none(choices=choices or None),
         "example": gateway_call(route.entry, route.entry.example),
     }
 
@@ -338,7 +338,7 @@ def _result_object(envelope: Json) -> Json:
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
     warnings = _warnings(envelope)
-    return {**result, **({"warnings": warnings} if warnings else {}), **_next_call(envelope)}
+    return {**result, **without_none(warnings=warnings or None), **_next_call(envelope)}
 
 
 def _next_call(envelope: Json) -> Json:
@@ -356,7 +356,7 @@ def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:
         entry = catalogue().find(item.get("target", "")) if item["action"] == "call_tool" else None
         if entry is None:
             continue  # it would enlarge the tool list, but the gateway reaches every operation anyway
-        if entry.domain != "ledger" or entry.name == GATEWAY:
+        if not _is_served(entry):
             yield item
             continue
         params = dict(item["params"])

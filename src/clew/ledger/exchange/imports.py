@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from clew.canonical import without_none
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import CHAIN, CONTROL, SESSION
 from clew.ledger.chains import MAIN, MAX_DEPTH, Chain, Point
@@ -22,6 +23,7 @@ from clew.ledger.sessions import (
     UNTITLED,
     LedgerSession,
     NewSession,
+    change_columns,
     find_session,
     partition,
     session_named,
@@ -124,7 +126,7 @@ def _unused_values(node: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]
     if data.get("thoughtNumber") is not None and sound_number(data["thoughtNumber"]) is None:
         extra["originalNumber"] = data["thoughtNumber"]
     more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
-    return extra | ({"nodeFields": more} if more else {})
+    return extra | without_none(nodeFields=more or None)
 
 
 def _same_chain(session: str, raw: str | None, number: Any) -> str | None:
@@ -439,12 +441,8 @@ def _target(
 
 def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
     """When the newest thought was written, if it ends the session; else None."""
-    newest = ctx.tx.one(
-        "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ?"
-        " ORDER BY ts_ms DESC, seq DESC LIMIT 1",
-        ctx.workspace,
-        session.id,
-    )
+    sql = "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ? ORDER BY ts_ms DESC, seq DESC"
+    newest = ctx.tx.one(f"{sql} LIMIT 1", ctx.workspace, session.id)
     return int(newest["ts_ms"]) if newest is not None and not newest["next_needed"] else None
 
 
@@ -457,15 +455,13 @@ def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: b
     # Thoughtbox stores no status: a session counts as completed if its newest thought ends it.
     given = head.get("status", COMPLETED if completed is not None else ACTIVE)
     status = COMPLETED if given == COMPLETED else ACTIVE
-    ctx.tx.run(
-        "UPDATE ledger_session SET status = ?, completed_at_ms = ?, updated_at_ms = ?, accessed_at_ms = ?,"
-        " critique_count = ?, title = ? WHERE workspace = ? AND id = ?",
-        status,
-        completed if status == COMPLETED else None,
-        time_ms(head.get("updatedAt")) or now.updated_at_ms,
-        time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
-        sound_number(head.get("critiqueCount")) or 0,
-        now.title if session.title == UNTITLED else session.title,
-        ctx.workspace,
+    change_columns(
+        ctx,
         session.id,
+        status=status,
+        completed_at_ms=completed if status == COMPLETED else None,
+        updated_at_ms=time_ms(head.get("updatedAt")) or now.updated_at_ms,
+        accessed_at_ms=time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
+        critique_count=sound_number(head.get("critiqueCount")) or 0,
+        title=now.title if session.title == UNTITLED else session.title,
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.fast_imports import collecting_later
@@ -18,12 +18,12 @@ from clew.ledger.chains import Point, chains_of
 from clew.ledger.cipher import anchors
 from clew.ledger.exchange import formats
 from clew.ledger.exchange.imports import import_session
-from clew.ledger.inputs import LedgerInput, SessionRef
+from clew.ledger.inputs import EXAMPLE, LedgerInput, SessionRef, grouped
 from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.thought_links import node_id
 from clew.ledger.thought_rows import Revisions, Thought, data_json, every_thought
 from clew.registry.context import Context
-from clew.registry.operation import Text, View, operation
+from clew.registry.operation import Text, View
 from clew.store.database import Row
 from clew.surroundings import expanded, placed
 
@@ -54,10 +54,10 @@ def export_markdown(ctx: Context, session: LedgerSession, marks: bool) -> str:
 def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     labels = {chain.chain: chain.label for chain in chains_of(ctx, session.id) if chain.label}
     return {
-        **session.extra,
+        **(session.extra or {}),
         **session_json(session),
-        **({"critiqueCount": session.critique_count} if session.critique_count else {}),
-        **({"branchNames": labels} if labels else {}),
+        **without_none(critiqueCount=session.critique_count or None),
+        **without_none(branchNames=labels or None),
     }
 
 
@@ -114,12 +114,7 @@ class SessionExport(LedgerInput):
     ] = None
 
 
-@operation(
-    "session_export",
-    aliases=("session.export",),
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
-    view=View(whole=True),
-)
+@grouped("session_export", example=EXAMPLE, view=View(whole=True))
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
@@ -197,12 +192,7 @@ class SessionImport(LedgerInput):
     as_copy: Annotated[bool, Field(description="Give the session a new id.")] = False
 
 
-@operation(
-    "session_import",
-    aliases=("session.import",),
-    writes=True,
-    example={"content": "# A session\n[1/1]: S1|O|seen"},
-)
+@grouped("session_import", writes=True, example={"content": "# A session\n[1/1]: S1|O|seen"})
 def session_import(ctx: Context, args: SessionImport) -> dict[str, Any]:
     """Read a session back from an export: the same numbers, branches, revisions and links."""
     if (args.export is None) == (args.content is None):
@@ -304,15 +294,14 @@ def candidates(ctx: Context, keyword: str, session: str) -> list[dict[str, Any]]
 
 
 def _by_tag(ctx: Context, keyword: str) -> list[Row]:
-    return ctx.tx.all(
+    sql = (
         "SELECT DISTINCT ledger_session.id, ledger_session.title FROM ledger_tag JOIN ledger_session"
         " ON ledger_session.workspace = ledger_tag.workspace AND ledger_session.id = ledger_tag.session"
         " WHERE ledger_tag.workspace = ? AND tag IN (?, ?, ?, ?) AND deleted_at_ms IS NULL ORDER BY ledger_session.id"
-        " LIMIT ?",
-        ctx.workspace,
-        *(f"{prefix}{keyword.casefold()}" for prefix in ("", "project:", "task:", "aspect:")),
-        CANDIDATES,
+        " LIMIT ?"
     )
+    tags = (f"{prefix}{keyword.casefold()}" for prefix in ("", "project:", "task:", "aspect:"))
+    return ctx.tx.all(sql, ctx.workspace, *tags, CANDIDATES)
 
 
 def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
@@ -320,10 +309,5 @@ def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
         return []
     # The longest word narrows most; the share of common words is then computed in Python.
     longest = max(sorted(wanted), key=len)
-    return ctx.tx.all(
-        "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
-        " ORDER BY updated_at_ms DESC, id LIMIT ?",
-        ctx.workspace,
-        f"%{longest}%",
-        CANDIDATES,
-    )
+    sql = "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
+    return ctx.tx.all(f"{sql} ORDER BY updated_at_ms DESC, id LIMIT ?", ctx.workspace, f"%{longest}%", CANDIDATES)

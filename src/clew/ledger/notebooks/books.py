@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ledger.notebooks.srcmd import PACKAGE, Book, Cell
 from clew.registry.context import Context
-from clew.store.database import Row
+from clew.store.rows import TableRow, change, find, insert, select
 from clew.store.workspaces import declare_events
 
 MAX_CELLS = 1000
@@ -24,101 +27,163 @@ declare_events(
 )
 
 
-def notebook_named(ctx: Context, notebook: str) -> Row:
-    row = ctx.tx.one("SELECT * FROM notebook WHERE workspace = ? AND id = ?", ctx.workspace, notebook)
-    if row is None:
-        raise unknown_id(
-            "notebook",
-            notebook,
-            "Copy the id from the list of notebooks.",
-            [suggest("notebook_list", "Shows the notebooks there are.")],
-        )
-    return row
+@dataclass(frozen=True)
+class Notebook(TableRow):
+    TABLE: ClassVar[str] = "notebook"
+
+    id: str
+    title: str
+    language: str
+    tsconfig: str | None
+    created_at_ms: int
+    updated_at_ms: int
+
+    def to_json(self, count: int) -> Json:
+        return {
+            "id": self.id,
+            "title": self.title,
+            "language": self.language,
+            "cellCount": count,
+            "createdAt": self.created_at_ms,
+            "updatedAt": self.updated_at_ms,
+        }
 
 
-def cells_of(ctx: Context, notebook: str) -> list[Row]:
-    sql = "SELECT * FROM notebook_cell WHERE workspace = ? AND notebook = ? ORDER BY position, id"
-    return ctx.tx.all(sql, ctx.workspace, notebook)
+@dataclass(frozen=True)
+class NotebookCell(TableRow):
+    TABLE: ClassVar[str] = "notebook_cell"
+    KEY: ClassVar[tuple[str, ...]] = ("notebook", "id")
+
+    notebook: str
+    id: str
+    position: int
+    type: str
+    filename: str | None
+    language: str | None
+    content: str
+    status: str = "idle"
+    output: str | None = None
+    error: str | None = None
+    executed_at_ms: int | None = None
+
+    @property
+    def can_run(self) -> bool:
+        return self.type in EXECUTABLE
+
+    def to_json(self) -> Json:
+        """A whole cell, with the seed's field names for its kind."""
+        shared = {"id": self.id, "type": self.type, "content": self.content}
+        if not self.can_run:
+            return {**shared, "text": self.content}
+        return {
+            **shared,
+            "filename": self.filename,
+            "source": self.content,
+            "status": self.status,
+            "output": self.output,
+            "error": self.error,
+            "executedAt": iso_millis(self.executed_at_ms) if self.executed_at_ms else None,
+            **({"language": self.language} if self.type == "code" else {}),
+        }
+
+    def to_short_json(self) -> Json:
+        if not self.can_run:
+            return {"id": self.id, "type": self.type, "text": self.content}
+        return {
+            "id": self.id,
+            "type": self.type,
+            "filename": self.filename,
+            "language": self.language,
+            "status": self.status,
+            "hasOutput": bool(self.output),
+            "hasError": bool(self.error),
+        }
 
 
-def cell_named(ctx: Context, notebook: str, cell: str) -> Row:
-    notebook_named(ctx, notebook)
-    sql = "SELECT * FROM notebook_cell WHERE workspace = ? AND notebook = ? AND id = ?"
-    row = ctx.tx.one(sql, ctx.workspace, notebook, cell)
-    if row is None:
-        raise unknown_id(
-            f"cell of notebook {notebook}",
-            cell,
-            "Copy the id from the list of cells.",
-            [suggest("notebook_list_cells", "Shows the cells of this notebook.", "high", notebookId=notebook)],
-        )
-    return row
-
-
-def find_run(ctx: Context, number: int) -> Row | None:
+@dataclass(frozen=True)
+class NotebookRun(TableRow):
     """A run of a cell with its output."""
-    return ctx.tx.one("SELECT * FROM notebook_run WHERE workspace = ? AND id = ?", ctx.workspace, number)
+
+    TABLE: ClassVar[str] = "notebook_run"
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"truncated"})
+
+    id: int
+    notebook: str
+    cell: str
+    started_at_ms: int
+    duration_ms: int
+    status: str
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    truncated: bool
+    source_digest: str
+    output_digest: str
 
 
-def create_notebook(ctx: Context, title: str, book: Book) -> Row:
-    row: Row = {
-        "workspace": ctx.workspace,
-        "id": f"NB-{ctx.ws.count('notebook'):03d}",
-        "title": title,
-        "language": book.language,
-        "tsconfig": book.tsconfig,
-        "created_at_ms": ctx.now_ms,
-        "updated_at_ms": ctx.now_ms,
-    }
-    ctx.tx.run(f"INSERT INTO notebook ({', '.join(row)}) VALUES (?, ?, ?, ?, ?, ?, ?)", *row.values())
+def notebook_named(ctx: Context, notebook: str) -> Notebook:
+    found = find(ctx.tx, ctx.workspace, Notebook, notebook)
+    if found is None:
+        way = suggest("notebook_list", "Shows the notebooks there are.")
+        raise unknown_id("notebook", notebook, "Copy the id from the list of notebooks.", [way])
+    return found
+
+
+def cells_of(ctx: Context, notebook: str) -> list[NotebookCell]:
+    return select(ctx.tx, ctx.workspace, NotebookCell, "notebook = ? ORDER BY position, id", notebook)
+
+
+def cell_named(ctx: Context, notebook: str, cell: str) -> NotebookCell:
+    notebook_named(ctx, notebook)
+    found = find(ctx.tx, ctx.workspace, NotebookCell, notebook, cell)
+    if found is None:
+        way = suggest("notebook_list_cells", "Shows the cells of this notebook.", "high", notebookId=notebook)
+        raise unknown_id(f"cell of notebook {notebook}", cell, "Copy the id from the list of cells.", [way])
+    return found
+
+
+def find_run(ctx: Context, number: int) -> NotebookRun | None:
+    return find(ctx.tx, ctx.workspace, NotebookRun, number)
+
+
+def create_notebook(ctx: Context, title: str, book: Book) -> Notebook:
+    id = f"NB-{ctx.ws.count('notebook'):03d}"
+    notebook = Notebook(id, title, book.language, book.tsconfig, ctx.now_ms, ctx.now_ms)
+    insert(ctx.tx, ctx.workspace, notebook)
     for position, cell in enumerate(book.cells):
-        insert_cell(ctx, row["id"], position, cell)
-    ctx.emit("ledger", "notebook_created", row["id"], {"title": title, "cells": len(book.cells)})
+        insert_cell(ctx, id, position, cell)
+    ctx.emit("ledger", "notebook_created", id, {"title": title, "cells": len(book.cells)})
+    return notebook
+
+
+def insert_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> NotebookCell:
+    # From a counter of the workspace: the id of a deleted cell, which runs still name, is not used again.
+    id = f"CELL-{ctx.ws.count('notebook_cell'):04d}"
+    row = NotebookCell(notebook, id, position, cell.type, cell.filename, cell.language, cell.content)
+    insert(ctx.tx, ctx.workspace, row)
     return row
 
 
-# Ids come from a counter of the workspace, so that the id of a deleted cell, which runs still name, is not used again.
-def insert_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> Row:
-    row: Row = {
-        "workspace": ctx.workspace,
-        "notebook": notebook,
-        "id": f"CELL-{ctx.ws.count('notebook_cell'):04d}",
-        "position": position,
-        "type": cell.type,
-        "filename": cell.filename,
-        "language": cell.language,
-        "content": cell.content,
-        "status": "idle",
-    }
-    ctx.tx.run(f"INSERT INTO notebook_cell ({', '.join(row)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row.values())
-    return row
-
-
-def place_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> Row:
+def place_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> NotebookCell:
     """Insert a cell at a position; the cells from there on move back by one."""
-    ctx.tx.run(
-        "UPDATE notebook_cell SET position = position + 1 WHERE workspace = ? AND notebook = ? AND position >= ?",
-        ctx.workspace,
-        notebook,
-        position,
-    )
+    sql = "UPDATE notebook_cell SET position = position + 1 WHERE workspace = ? AND notebook = ? AND position >= ?"
+    ctx.tx.run(sql, ctx.workspace, notebook, position)
     row = insert_cell(ctx, notebook, position, cell)
     touch(ctx, notebook)
     return row
 
 
 def touch(ctx: Context, notebook: str) -> None:
-    sql = "UPDATE notebook SET updated_at_ms = ? WHERE workspace = ? AND id = ?"
-    ctx.tx.run(sql, ctx.now_ms, ctx.workspace, notebook)
+    change(ctx.tx, ctx.workspace, Notebook, [notebook], updated_at_ms=ctx.now_ms)
 
 
 def book_of(ctx: Context, notebook: str) -> Book:
-    row = notebook_named(ctx, notebook)
-    cells = [Cell(c["type"], c["content"], c["filename"], c["language"]) for c in cells_of(ctx, notebook)]
-    return Book(row["language"], tuple(cells), row["tsconfig"])
+    about = notebook_named(ctx, notebook)
+    cells = (Cell(cell.type, cell.content, cell.filename, cell.language) for cell in cells_of(ctx, notebook))
+    return Book(about.language, tuple(cells), about.tsconfig)
 
 
-def check_room(cells: list[Row]) -> None:
+def check_room(cells: list[NotebookCell]) -> None:
     if len(cells) >= MAX_CELLS:
         raise ClewError(
             "INVALID_INPUT",
@@ -126,45 +191,3 @@ def check_room(cells: list[Row]) -> None:
             "Go on in a new notebook.",
             [{"kind": "range", "field": "notebookId", "le": MAX_CELLS}],
         )
-
-
-def notebook_json(row: Row, count: int) -> Json:
-    return {
-        "id": row["id"],
-        "title": row["title"],
-        "language": row["language"],
-        "cellCount": count,
-        "createdAt": row["created_at_ms"],
-        "updatedAt": row["updated_at_ms"],
-    }
-
-
-def cell_json(row: Row) -> Json:
-    """A whole cell, with the seed's field names for its kind."""
-    shared = {"id": row["id"], "type": row["type"], "content": row["content"]}
-    if row["type"] not in EXECUTABLE:
-        return {**shared, "text": row["content"]}
-    return {
-        **shared,
-        "filename": row["filename"],
-        "source": row["content"],
-        "status": row["status"],
-        "output": row["output"],
-        "error": row["error"],
-        "executedAt": iso_millis(row["executed_at_ms"]) if row["executed_at_ms"] else None,
-        **({"language": row["language"]} if row["type"] == "code" else {}),
-    }
-
-
-def short_cell(row: Row) -> Json:
-    if row["type"] not in EXECUTABLE:
-        return {"id": row["id"], "type": row["type"], "text": row["content"]}
-    return {
-        "id": row["id"],
-        "type": row["type"],
-        "filename": row["filename"],
-        "language": row["language"],
-        "status": row["status"],
-        "hasOutput": bool(row["output"]),
-        "hasError": bool(row["error"]),
-    }

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid
 from clew.ids import confined
-from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
+from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, grouped
 from clew.ledger.notebooks import books, srcmd
+from clew.ledger.notebooks.books import Notebook, NotebookCell
 from clew.ledger.notebooks.runtimes import ENDINGS, language_of
 from clew.ledger.notebooks.srcmd import TEMPLATES
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, Title, View, operation
 from clew.secrets import redact_text
+from clew.store.rows import delete, load, update
 
 MAX_FILE = 2_000_000
 NotebookId = Annotated[Id, Field(description="Notebook id, such as NB-001.")]
@@ -36,7 +39,7 @@ class NotebookCreate(LedgerInput):
     ] = "typescript"
 
 
-@operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
+@grouped("notebook_create", writes=True, example={"name": "Lock timing"})
 def notebook_create(ctx: Context, args: NotebookCreate) -> Json:
     """Create a notebook of prose and code that is kept with its results."""
     title = args.name.strip()
@@ -51,11 +54,10 @@ class Load(LedgerInput):
     content: Annotated[Text | None, Field(min_length=1, description="The text of a .src.md file.")] = None
 
 
-@operation(
+@grouped(
     "notebook_load",
     writes=True,
     mode="own",
-    aliases=("notebook.load",),
     example={"content": '<!-- srcbook:{"language":"javascript"} -->\n\n# Loaded\n'},
 )
 def notebook_load(ctx: Context, args: Load) -> Json:
@@ -99,14 +101,13 @@ class List(LedgerBounded):
 )
 def notebook_list(ctx: Context, args: List) -> Json:
     """List notebooks, the last changed first."""
-    rows = ctx.tx.all(
+    sql = (
         "SELECT notebook.*, (SELECT count(*) FROM notebook_cell WHERE notebook_cell.workspace = notebook.workspace"
         " AND notebook_cell.notebook = notebook.id) AS cells FROM notebook WHERE workspace = ?"
-        " ORDER BY updated_at_ms DESC, id DESC LIMIT ?",
-        ctx.workspace,
-        args.limit + 1,
+        " ORDER BY updated_at_ms DESC, id DESC LIMIT ?"
     )
-    shown = [books.notebook_json(row, row["cells"]) for row in rows[: args.limit]]
+    rows = ctx.tx.all(sql, ctx.workspace, args.limit + 1)
+    shown = [load(Notebook, row).to_json(row["cells"]) for row in rows[: args.limit]]
     return {"success": True, "notebooks": shown, "count": len(shown), "hasMore": len(rows) > len(shown)}
 
 
@@ -123,31 +124,27 @@ class AddCell(LedgerInput):
     position: Annotated[int | None, Field(ge=0, le=100_000, description="Or at this place, counted from 0.")] = None
 
 
-@operation(
-    "notebook_add_cell",
-    writes=True,
-    aliases=("notebook.add_cell",),
-    example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"},
+@grouped(
+    "notebook_add_cell", writes=True, example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"}
 )
 def notebook_add_cell(ctx: Context, args: AddCell) -> Json:
     """Add a title, Markdown or code cell."""
     notebook = books.notebook_named(ctx, args.notebook_id)
-    cells = books.cells_of(ctx, notebook["id"])
+    cells = books.cells_of(ctx, notebook.id)
     books.check_room(cells)
-    cell = _new_cell(args, notebook["language"], cells)
-    row = books.place_cell(ctx, notebook["id"], _position(args, cells), cell)
-    ctx.emit("ledger", "notebook_cell_added", notebook["id"], {"cell": row["id"], "type": cell.type})
-    return {"success": True, "cell": {"id": row["id"], "type": cell.type, "filename": cell.filename}}
+    cell = books.place_cell(ctx, notebook.id, _position(args, cells), _new_cell(args, notebook.language, cells))
+    ctx.emit("ledger", "notebook_cell_added", notebook.id, {"cell": cell.id, "type": cell.type})
+    return {"success": True, "cell": {"id": cell.id, "type": cell.type, "filename": cell.filename}}
 
 
-def _new_cell(args: AddCell, language: str, cells: list[Any]) -> srcmd.Cell:
+def _new_cell(args: AddCell, language: str, cells: list[NotebookCell]) -> srcmd.Cell:
     if args.type != "code":
         if args.filename is not None:
             raise invalid("filename", "only a code cell has one", "Leave it out.")
         if args.type == "title" and "\n" in args.content:
             raise invalid("content", "a title is one line")
         return srcmd.Cell(args.type, args.content)
-    taken = {cell["filename"] for cell in cells if cell["filename"]}
+    taken = {cell.filename for cell in cells if cell.filename}
     name = srcmd.check_filename(args.filename) if args.filename else _free_name(taken, language)
     if name in taken:
         raise invalid("filename", f"{name} is the name of another cell", "Choose another name.")
@@ -158,17 +155,16 @@ def _free_name(taken: set[str], language: str) -> str:
     return next(name for number in range(1, 10_000) if (name := f"cell{number}.{ENDINGS[language]}") not in taken)
 
 
-def _position(args: AddCell, cells: list[Any]) -> int:
-    end = max((cell["position"] for cell in cells), default=-1) + 1
+def _position(args: AddCell, cells: list[NotebookCell]) -> int:
     if args.after_cell_id is not None:
-        found = [cell["position"] for cell in cells if cell["id"] == args.after_cell_id]
+        found = [cell.position for cell in cells if cell.id == args.after_cell_id]
         if not found:
             raise invalid("afterCellId", f"no cell {args.after_cell_id[:60]} in this notebook")
-        return int(found[0]) + 1
+        return found[0] + 1
     # The caller counts the cells there are; stored positions have gaps where cells were deleted.
     if args.position is not None and args.position < len(cells):
-        return int(cells[args.position]["position"])
-    return end
+        return cells[args.position].position
+    return max((cell.position for cell in cells), default=-1) + 1
 
 
 class UpdateCell(LedgerInput):
@@ -177,31 +173,24 @@ class UpdateCell(LedgerInput):
     content: Annotated[Text, Field(min_length=1, description="New content.")]
 
 
-@operation(
+@grouped(
     "notebook_update_cell",
     writes=True,
     idempotent=True,
-    aliases=("notebook.update_cell",),
     example={"notebookId": "NB-001", "cellId": "CELL-0001", "content": "A better title"},
 )
 def notebook_update_cell(ctx: Context, args: UpdateCell) -> Json:
     """Change a cell's content; what it printed before no longer counts as its result."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
-    if cell["type"] == "title" and "\n" in args.content:
+    if cell.type == "title" and "\n" in args.content:
         raise invalid("content", "a title is one line")
     # The same content again keeps the result of the last run.
-    if cell["content"] != args.content:
-        ctx.tx.run(
-            "UPDATE notebook_cell SET content = ?, status = 'idle', output = NULL, error = NULL, executed_at_ms = NULL"
-            " WHERE workspace = ? AND notebook = ? AND id = ?",
-            args.content,
-            ctx.workspace,
-            args.notebook_id,
-            args.cell_id,
-        )
+    if cell.content != args.content:
+        fresh = replace(cell, content=args.content, status="idle", output=None, error=None, executed_at_ms=None)
+        update(ctx.tx, ctx.workspace, fresh)
         books.touch(ctx, args.notebook_id)
         ctx.emit("ledger", "notebook_cell_updated", args.notebook_id, {"cell": args.cell_id})
-    return {"success": True, "cell": {"id": cell["id"], "type": cell["type"]}}
+    return {"success": True, "cell": {"id": cell.id, "type": cell.type}}
 
 
 class CellPlace(LedgerBounded):
@@ -209,26 +198,15 @@ class CellPlace(LedgerBounded):
     cell_id: CellId
 
 
-@operation(
-    "notebook_delete_cell",
-    writes=True,
-    destructive=True,
-    aliases=("notebook.delete_cell",),
-    example={"notebookId": "NB-001", "cellId": "CELL-0002"},
-)
+@grouped("notebook_delete_cell", writes=True, destructive=True, example={"notebookId": "NB-001", "cellId": "CELL-0002"})
 def notebook_delete_cell(ctx: Context, args: CellPlace) -> Json:
     """Remove a cell; its runs stay in the history."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
-    ctx.tx.run(
-        "DELETE FROM notebook_cell WHERE workspace = ? AND notebook = ? AND id = ?",
-        ctx.workspace,
-        args.notebook_id,
-        args.cell_id,
-    )
+    delete(ctx.tx, ctx.workspace, cell)
     books.touch(ctx, args.notebook_id)
-    payload = {"cell": cell["id"], "type": cell["type"], "filename": cell["filename"], "content": cell["content"]}
+    payload = {"cell": cell.id, "type": cell.type, "filename": cell.filename, "content": cell.content}
     ctx.emit("ledger", "notebook_cell_deleted", args.notebook_id, payload)
-    return {"success": True, "cell": {"id": cell["id"], "type": cell["type"]}}
+    return {"success": True, "cell": {"id": cell.id, "type": cell.type}}
 
 
 CELL_BUDGET = Budget(
@@ -238,23 +216,16 @@ CELL_BUDGET = Budget(
 )
 
 
-@operation(
-    "notebook_get_cell",
-    aliases=("notebook.get_cell",),
-    budget=CELL_BUDGET,
-    example={"notebookId": "NB-001", "cellId": "CELL-0001"},
-)
+@grouped("notebook_get_cell", budget=CELL_BUDGET, example={"notebookId": "NB-001", "cellId": "CELL-0001"})
 def notebook_get_cell(ctx: Context, args: CellPlace) -> Json:
     """Show a whole cell with its last result and its runs."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
-    runs = ctx.tx.all(
+    sql = (
         "SELECT id, started_at_ms, duration_ms, status, exit_code FROM notebook_run"
-        " WHERE workspace = ? AND notebook = ? AND cell = ? ORDER BY id DESC LIMIT 10",
-        ctx.workspace,
-        args.notebook_id,
-        args.cell_id,
+        " WHERE workspace = ? AND notebook = ? AND cell = ? ORDER BY id DESC LIMIT 10"
     )
-    return {"success": True, "cell": books.cell_json(cell), "runs": runs}
+    runs = ctx.tx.all(sql, ctx.workspace, args.notebook_id, args.cell_id)
+    return {"success": True, "cell": cell.to_json(), "runs": runs}
 
 
 class NotebookPlace(LedgerBounded):
@@ -270,8 +241,8 @@ class NotebookPlace(LedgerBounded):
 def notebook_list_cells(ctx: Context, args: NotebookPlace) -> Json:
     """List a notebook's cells in order."""
     notebook = books.notebook_named(ctx, args.notebook_id)
-    cells = [books.short_cell(row) for row in books.cells_of(ctx, notebook["id"])]
-    return {"success": True, "notebookId": notebook["id"], "cells": cells, "count": len(cells)}
+    cells = [cell.to_short_json() for cell in books.cells_of(ctx, notebook.id)]
+    return {"success": True, "notebookId": notebook.id, "cells": cells, "count": len(cells)}
 
 
 class NotebookExport(LedgerInput):
@@ -281,14 +252,8 @@ class NotebookExport(LedgerInput):
     ] = None
 
 
-@operation(
-    "notebook_export",
-    writes=True,
-    mode="own",
-    idempotent=True,
-    aliases=("notebook.export",),
-    example={"notebookId": "NB-001"},
-    view=View(whole=True),
+@grouped(
+    "notebook_export", writes=True, mode="own", idempotent=True, example={"notebookId": "NB-001"}, view=View(whole=True)
 )
 def notebook_export(ctx: Context, args: NotebookExport) -> Json:
     """Export a notebook as .src.md text, and as a file when a path is given."""
@@ -329,6 +294,6 @@ def _replace(file: Path, text: str) -> None:
         raise
 
 
-def _answer(ctx: Context, row: Any) -> Json:
-    count = len(books.cells_of(ctx, row["id"]))
-    return {"success": True, "notebookId": row["id"], "notebook": books.notebook_json(row, count)}
+def _answer(ctx: Context, notebook: Notebook) -> Json:
+    count = len(books.cells_of(ctx, notebook.id))
+    return {"success": True, "notebookId": notebook.id, "notebook": notebook.to_json(count)}

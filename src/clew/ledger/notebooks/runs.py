@@ -16,8 +16,9 @@ from pydantic import Field
 
 from clew.canonical import Json, sha256_hex
 from clew.errors import ClewError, invalid, suggest
-from clew.ledger.inputs import LedgerInput
+from clew.ledger.inputs import LedgerInput, grouped
 from clew.ledger.notebooks import books, sandbox
+from clew.ledger.notebooks.books import NotebookCell, NotebookRun
 from clew.ledger.notebooks.notebook_operations import CellId, NotebookId
 from clew.ledger.notebooks.runtimes import (
     ProcessStart,
@@ -32,9 +33,8 @@ from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.connection import outside
 from clew.registry.context import Context
-from clew.registry.operation import operation
 from clew.secrets import redact_text
-from clew.store.database import Row
+from clew.store.rows import change, find, insert
 
 # SECONDS is Thoughtbox's limit. AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
 SECONDS = 30
@@ -57,76 +57,63 @@ class RunCell(LedgerInput):
     ] = SECONDS * 1000
 
 
-@operation(
-    "notebook_run_cell",
-    writes=True,
-    mode="own",
-    aliases=("notebook.run_cell",),
-    example={"notebookId": "NB-001", "cellId": "CELL-0003"},
-)
+@grouped("notebook_run_cell", writes=True, mode="own", example={"notebookId": "NB-001", "cellId": "CELL-0003"})
 def notebook_run_cell(ctx: Context, args: RunCell) -> Json:
     """Run a code cell (TypeScript, JavaScript or Python) in a sandbox without files, network or environment."""
     with ctx.writing() as bound:
         cell, source = _begin(bound, args)
-    if cell["type"] == PACKAGE:
-        return _install_result(_install(ctx, args.notebook_id, _dependencies(cell["content"])))
+    if cell.type == PACKAGE:
+        return _result(_install(ctx, args.notebook_id, _dependencies(cell.content)))
     try:
-        outcome = _public(_run(ctx, args, cell, source))
+        outcome = _public(_run(ctx, args, str(cell.filename), source))
     # Also for KeyboardInterrupt: a cell must not stay `running` when nothing runs any more.
     except BaseException:
         with ctx.writing() as bound:
-            _set_status(bound, args.notebook_id, cell["id"], "idle")
+            _change(bound, cell, status="idle", executed_at_ms=bound.now_ms)
         raise
     with ctx.writing() as bound:
-        run = _record(bound, args.notebook_id, cell, source, outcome)
-    return _answer(args.notebook_id, cell, run, outcome)
+        run = _record(bound, cell, source, outcome)
+    return _answer(run, outcome)
 
 
-def _begin(ctx: Context, args: RunCell) -> tuple[Row, str]:
+def _begin(ctx: Context, args: RunCell) -> tuple[NotebookCell, str]:
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
-    if cell["type"] not in books.EXECUTABLE:
-        raise invalid("cellId", f"{cell['id']} is a {cell['type']} cell and cannot be run", "Name a code cell.")
+    if not cell.can_run:
+        raise invalid("cellId", f"{cell.id} is a {cell.type} cell and cannot be run", "Name a code cell.")
     # A server that was killed leaves the status `running`; after the longest time a run may take, it is ignored.
-    running = (cell["status"] == "running" and cell["executed_at_ms"]) or 0
+    running = (cell.status == "running" and cell.executed_at_ms) or 0
     if running and ctx.now_ms - running < MOST_SECONDS * 1000:
-        raise ClewError(
-            "CONFLICT",
-            f"{cell['id']} is running already",
-            "Wait until it has ended.",
-            suggestions=[_look(args.notebook_id, cell["id"])],
-        )
-    if cell["type"] == PACKAGE:
+        handles = {"notebookId": cell.notebook, "cellId": cell.id}
+        way = suggest("notebook_get_cell", "Shows the cell and its runs.", "high", **handles)
+        raise ClewError("CONFLICT", f"{cell.id} is running already", "Wait until it has ended.", suggestions=[way])
+    if cell.type == PACKAGE:
         find_deno()
         return cell, ""
-    language = language_of(cell["filename"])
+    language = language_of(str(cell.filename))
     find_runtime(language)
-    cells = books.cells_of(ctx, args.notebook_id)
-    source = cell["content"] if language == "python" else _linked_source(cell, cells)
-    _set_status(ctx, args.notebook_id, cell["id"], "running")
+    source = cell.content if language == "python" else _linked_source(ctx, cell)
+    _change(ctx, cell, status="running", executed_at_ms=ctx.now_ms)
     return cell, source
 
 
-def _linked_source(cell: Row, cells: list[Row]) -> str:
-    sources = {row["filename"]: row["content"] for row in cells if row["type"] == "code"}
-    package = next((row["content"] for row in cells if row["type"] == PACKAGE), "{}")
-    return linked(cell["filename"], sources, _dependencies(package))
+def _linked_source(ctx: Context, cell: NotebookCell) -> str:
+    cells = books.cells_of(ctx, cell.notebook)
+    sources = {str(other.filename): other.content for other in cells if other.type == "code"}
+    package = next((other.content for other in cells if other.type == PACKAGE), "{}")
+    return linked(str(cell.filename), sources, _dependencies(package))
 
 
-def _set_status(ctx: Context, notebook: str, cell: str, status: str) -> None:
-    sql = "UPDATE notebook_cell SET status = ?, executed_at_ms = ? WHERE workspace = ? AND notebook = ? AND id = ?"
-    ctx.tx.run(sql, status, ctx.now_ms, ctx.workspace, notebook, cell)
+def _change(ctx: Context, cell: NotebookCell, **columns: Any) -> None:
+    change(ctx.tx, ctx.workspace, NotebookCell, [cell.notebook, cell.id], **columns)
 
 
-def _run(ctx: Context, args: RunCell, cell: Row, source: str) -> Outcome:
+def _run(ctx: Context, args: RunCell, filename: str, source: str) -> Outcome:
     seconds = args.timeout_ms / 1000
-    cache = _cache(ctx, args.notebook_id)
+    packages = _cache(ctx, args.notebook_id)
+    cache = packages if packages.is_dir() else None
     with _slot():
         return sandbox.run(
-            source,
-            cell["filename"],
-            seconds,
-            cache if cache.is_dir() else None,
-            lambda passed: ctx.progress(passed, seconds, f"{cell['filename']} is running"),
+            source, filename, seconds, cache, lambda passed: ctx.progress(passed, seconds, f"{filename} is running")
         )
 
 
@@ -149,61 +136,49 @@ def _public(outcome: Outcome) -> Outcome:
     return replace(outcome, stdout=redact_text(outcome.stdout), stderr=redact_text(outcome.stderr))
 
 
-def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcome) -> Row:
-    run: Row = {
-        "workspace": ctx.workspace,
-        "id": ctx.ws.count("notebook_run"),
-        "notebook": notebook,
-        "cell": cell["id"],
+def _record(ctx: Context, cell: NotebookCell, source: str, outcome: Outcome) -> NotebookRun:
+    run = NotebookRun(
+        id=ctx.ws.count("notebook_run"),
+        notebook=cell.notebook,
+        cell=cell.id,
         # This transaction begins after the run has ended, so the start is computed.
-        "started_at_ms": ctx.now_ms - outcome.duration_ms,
-        "duration_ms": outcome.duration_ms,
-        "status": outcome.status,
-        "exit_code": outcome.exit_code,
-        "stdout": outcome.stdout,
-        "stderr": outcome.stderr,
-        "truncated": int(outcome.truncated),
-        "source_digest": _digest(source),
-        "output_digest": _digest(outcome.stdout + "\x00" + outcome.stderr),
-    }
-    ctx.tx.run(f"INSERT INTO notebook_run ({', '.join(run)}) VALUES ({', '.join('?' * len(run))})", *run.values())
-    # Only if the content is still what ran: a cell that was edited meanwhile does not get this output.
-    ctx.tx.run(
-        "UPDATE notebook_cell SET status = ?, output = ?, error = ?, executed_at_ms = ?"
-        " WHERE workspace = ? AND notebook = ? AND id = ? AND content = ?",
-        "completed" if outcome.ok else "failed",
-        outcome.stdout or outcome.stderr,
-        None if outcome.ok else outcome.stderr or outcome.stdout,
-        ctx.now_ms,
-        ctx.workspace,
-        notebook,
-        cell["id"],
-        cell["content"],
+        started_at_ms=ctx.now_ms - outcome.duration_ms,
+        duration_ms=outcome.duration_ms,
+        status=outcome.status,
+        exit_code=outcome.exit_code,
+        stdout=outcome.stdout,
+        stderr=outcome.stderr,
+        truncated=outcome.truncated,
+        source_digest=sha256_hex(source),
+        output_digest=sha256_hex(outcome.stdout + "\x00" + outcome.stderr),
     )
-    books.touch(ctx, notebook)
-    payload = {"cell": cell["id"], "run": run["id"], "status": outcome.status, "exit_code": outcome.exit_code}
-    ctx.emit("ledger", "notebook_cell_ran", notebook, payload)
+    insert(ctx.tx, ctx.workspace, run)
+    now = find(ctx.tx, ctx.workspace, NotebookCell, cell.notebook, cell.id)
+    # Only if the content is still what ran: a cell that was edited meanwhile does not get this output.
+    if now is not None and now.content == cell.content:
+        printed = outcome.stdout or outcome.stderr
+        error = None if outcome.ok else outcome.stderr or outcome.stdout
+        status = "completed" if outcome.ok else "failed"
+        _change(ctx, cell, status=status, output=printed, error=error, executed_at_ms=ctx.now_ms)
+    books.touch(ctx, cell.notebook)
+    payload = {"cell": cell.id, "run": run.id, "status": outcome.status, "exit_code": outcome.exit_code}
+    ctx.emit("ledger", "notebook_cell_ran", cell.notebook, payload)
     return run
 
 
-def _answer(notebook: str, cell: Row, run: Row, outcome: Outcome) -> Json:
+def _answer(run: NotebookRun, outcome: Outcome) -> Json:
     """The result, and a receipt line that a step accepts as proof."""
-    code = outcome.exit_code if outcome.exit_code is not None else outcome.status
+    code = run.exit_code if run.exit_code is not None else run.status
     receipt = (
-        f"CMD: notebook_run_cell notebookId={notebook} cellId={cell['id']} # run {run['id']}, exit {code},"
-        f" output sha256:{run['output_digest']}"
+        f"CMD: notebook_run_cell notebookId={run.notebook} cellId={run.cell} # run {run.id}, exit {code},"
+        f" output sha256:{run.output_digest}"
     )
-    return {
-        "success": outcome.ok,
-        "output": outcome.stdout,
-        "error": None if outcome.ok else outcome.stderr,
-        "execution": {**_execution(outcome), "run": run["id"]},
-        "receipt": receipt,
-    }
+    result = _result(outcome)
+    return {**result, "execution": {**result["execution"], "run": run.id}, "receipt": receipt}
 
 
-def _execution(outcome: Outcome) -> Json:
-    return {
+def _result(outcome: Outcome) -> Json:
+    execution = {
         "stdout": outcome.stdout,
         "stderr": outcome.stderr,
         "exitCode": outcome.exit_code if outcome.exit_code is not None else -1,
@@ -212,6 +187,8 @@ def _execution(outcome: Outcome) -> Json:
         "durationMs": outcome.duration_ms,
         "truncated": outcome.truncated,
     }
+    error = None if outcome.ok else outcome.stderr
+    return {"success": outcome.ok, "output": outcome.stdout, "error": error, "execution": execution}
 
 
 class InstallDeps(LedgerInput):
@@ -222,26 +199,20 @@ class InstallDeps(LedgerInput):
     ] = None
 
 
-@operation(
-    "notebook_install_deps",
-    writes=True,
-    mode="own",
-    aliases=("notebook.install_deps",),
-    example={"notebookId": "NB-001"},
-)
+@grouped("notebook_install_deps", writes=True, mode="own", example={"notebookId": "NB-001"})
 def notebook_install_deps(ctx: Context, args: InstallDeps) -> Json:
     """Fetch the packages of package.json into a cache that cells then use offline."""
     find_deno()
     wanted = dict(_spec(text) for text in args.packages or ())
     with ctx.writing() as bound:
         dependencies = _add_packages(bound, args.notebook_id, wanted)
-    return _install_result(_install(ctx, args.notebook_id, dependencies))
+    return _result(_install(ctx, args.notebook_id, dependencies))
 
 
 def _add_packages(ctx: Context, notebook: str, wanted: dict[str, str]) -> dict[str, str]:
     books.notebook_named(ctx, notebook)
-    cells = [row for row in books.cells_of(ctx, notebook) if row["type"] == PACKAGE]
-    if not cells:
+    cell = next((cell for cell in books.cells_of(ctx, notebook) if cell.type == PACKAGE), None)
+    if cell is None:
         raise ClewError(
             "INVALID_INPUT",
             "this notebook has no package.json cell",
@@ -249,13 +220,11 @@ def _add_packages(ctx: Context, notebook: str, wanted: dict[str, str]) -> dict[s
             [{"kind": "state", "field": "notebookId"}],
             [suggest("notebook_list_cells", "Shows its cells.", "medium", notebookId=notebook)],
         )
-    package = _package(cells[0]["content"])
-    dependencies = {**_dependencies(cells[0]["content"]), **wanted}
+    dependencies = {**_dependencies(cell.content), **wanted}
     if wanted:
-        text = orjson.dumps({**package, "dependencies": dependencies}, option=orjson.OPT_INDENT_2).decode()
-        sql = "UPDATE notebook_cell SET content = ? WHERE workspace = ? AND notebook = ? AND id = ?"
-        ctx.tx.run(sql, text, ctx.workspace, notebook, cells[0]["id"])
-        ctx.emit("ledger", "notebook_cell_updated", notebook, {"cell": cells[0]["id"], "packages": sorted(wanted)})
+        package = {**_package(cell.content), "dependencies": dependencies}
+        _change(ctx, cell, content=orjson.dumps(package, option=orjson.OPT_INDENT_2).decode())
+        ctx.emit("ledger", "notebook_cell_updated", notebook, {"cell": cell.id, "packages": sorted(wanted)})
     return dependencies
 
 
@@ -279,11 +248,6 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
         return done
     keep_addresses(cache)
     return replace(done, stdout=f"Ready: {', '.join(specs)}")
-
-
-def _install_result(done: Outcome) -> Json:
-    error = None if done.ok else done.stderr
-    return {"success": done.ok, "output": done.stdout, "error": error, "execution": _execution(done)}
 
 
 def _cache(ctx: Context, notebook: str) -> Path:
@@ -310,11 +274,3 @@ def _dependencies(text: str) -> dict[str, str]:
     found = _package(text).get("dependencies")
     pairs = found.items() if isinstance(found, dict) else ()
     return dict(_spec(f"{name}@{version}") for name, version in pairs if isinstance(version, str))
-
-
-def _digest(text: str) -> str:
-    return sha256_hex(text)
-
-
-def _look(notebook: str, cell: str) -> Any:
-    return suggest("notebook_get_cell", "Shows the cell and its runs.", "high", notebookId=notebook, cellId=cell)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -97,7 +97,7 @@ class _Intake:
 
 def take_in(ctx: Context, files: Mapping[str, ParsedFile], origin: str = EDIT) -> dict[str, Block]:
     """Make versions of what changed, over all files at once so that a moved block is one change."""
-    old_ids = {id for path in files for id, _ in places.in_file(ctx, path)}
+    old_ids = {place.id for path in files for place in places.in_file(ctx, path)}
     new_ids = {part.id for parsed in files.values() for part in parsed.parts}
     elsewhere = places.where(ctx, sorted(new_ids - old_ids))
     intake = _Intake((new_ids | old_ids) - elsewhere.keys())
@@ -136,14 +136,7 @@ def _promote(ctx: Context, gone: Sequence[str]) -> list[Block]:
 def _files_repeating(ctx: Context, ids: set[str]) -> list[str]:
     if not ids:
         return []
-    flawed = _flawed_texts(ctx)
+    sql = "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL"
+    flawed = [(place.file, place.problems or "[]") for place in places.flawed(ctx)]
+    flawed += [(path, problems) for path, problems in ctx.tx.tuples(sql, ctx.workspace)]
     return sorted({path for path, problems in flawed if not ids.isdisjoint(repeated_ids(orjson.loads(problems)))})
-
-
-def _flawed_texts(ctx: Context) -> Iterator[tuple[str, str]]:
-    """The problems of what stands between blocks, with their file."""
-    sql = (
-        "SELECT file, problems FROM place WHERE workspace = ? AND problems IS NOT NULL"
-        " UNION ALL SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL"
-    )
-    yield from ((path, problems) for path, problems in ctx.tx.tuples(sql, ctx.workspace, ctx.workspace))

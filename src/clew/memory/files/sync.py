@@ -6,19 +6,20 @@ read back what people changed since the last rendering, then render what the sto
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from clew.errors import ClewError
 from clew.fast_imports import without_collection
+from clew.hooks import HookPoint
 from clew.memory.blocks import Block
-from clew.memory.files import folder_mark, hand_edits, places, plain_files, snapshots
+from clew.memory.files import folder_mark, hand_edits, places, plain_files
 from clew.memory.files.changed_files import EditedFile, Unread, decoded, ill_named, look, removed_by_git, warn_once
-from clew.memory.files.directory import CONFIGURATION, DERIVED, KERNELS, Directory, FilesProblem, directory_of
+from clew.memory.files.directory import DERIVED, KERNELS, Directory, FilesProblem, directory_of
 from clew.memory.files.file_merge import merged
 from clew.memory.files.file_state import UNKNOWN, FolderState, Known
-from clew.memory.files.file_text import is_tracked, output_of, write_output
+from clew.memory.files.file_text import FileOutput, is_tracked, output_of, write_output
 from clew.memory.files.markdown import HEADER, ParsedFile
 from clew.memory.files.repository import GIT, checkout_of
 from clew.memory.files.swap import LateSave
@@ -28,6 +29,17 @@ from clew.registry.record import refresh
 from clew.secrets import redact_text
 from clew.store.database import Row, short_lock_waits
 
+ReadingHook = Callable[[Context, Directory], object]
+before_reading: HookPoint[ReadingHook] = HookPoint("before_reading")
+"""In the transaction that takes hand edits in, before it does: what another program that uses the folder took back."""
+after_reading: HookPoint[ReadingHook] = HookPoint("after_reading")
+"""At its end: what another program wrote beside the blocks."""
+before_rendering: HookPoint[Callable[[Context, Directory, FolderState, list[FileOutput]], object]] = HookPoint(
+    "before_rendering"
+)
+"""`(ctx, directory, state, outputs)`: these files are about to be replaced."""
+after_rendering: HookPoint[ReadingHook] = HookPoint("after_rendering")
+"""Once files and store agree, in a read: what else another program needs beside them."""
 READ_WAIT = 0.25
 """Seconds that a read waits for other writers before it answers from the store."""
 ROUNDS = 4
@@ -175,10 +187,7 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
         # The first edits of a person make the workspace, which gets its name as a store only then.
         with ctx.reading() as bound:
             state.store = folder_mark.name_of(bound)
-            laid_out = plain_files.text(bound, CONFIGURATION)
-        if laid_out:
-            with suppress(FilesProblem):  # nothing of ours depends on them
-                directory.complete()
+            _tell(after_rendering, bound, directory)
         state.checkout = checkout
         folder_mark.sign(ctx, directory, state)
     _warn_of(ctx, unread)
@@ -218,11 +227,11 @@ def _take_in(
         _take_in_portions(ctx, directory, saved[0])
     with ctx.writing(logged=False) as bound:
         # First, because what Mind-Mem rolled back is missing from the files on purpose, however recent it is.
-        snapshots.follow_rollbacks(bound, directory)
+        _tell(before_reading, bound, directory)
         taken = _take_in_plain_files(bound, saved)
         same, changed = _take_in_blocks(bound, [*with_blocks, *left])
         reached = dict.fromkeys(taken | same, bound.ws.seq)
-        snapshots.take_in(bound, directory)
+        _tell(after_reading, bound, directory)
         if replaced:
             folder_mark.forget(bound, directory)
         # What they write is newer than the files and is rendered next.
@@ -233,6 +242,11 @@ def _take_in(
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
     _note_read(state, found, reached)
+
+
+def _tell(point: HookPoint[ReadingHook], ctx: Context, directory: Directory) -> None:
+    for follow in point.all():
+        follow(ctx, directory)
 
 
 def _take_in_plain_files(ctx: Context, saved: list[EditedFile]) -> set[str]:
@@ -334,7 +348,7 @@ def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> N
 def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> int:
     """How many blocks are stored then; 0 where the rest fits into one transaction, or has to be done in one."""
     with ctx.writing(logged=False) as bound:
-        snapshots.follow_rollbacks(bound, directory)
+        _tell(before_reading, bound, directory)
         stored = hand_edits.stored_file(bound, edit.path)
         edited = _with_edit(bound, stored, edit)
         portion = hand_edits.portion_of(stored, edited)
@@ -358,9 +372,8 @@ def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: s
         outputs = [output_of(bound, row) for row in behind if row["path"] not in blocked]
         removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
         withdrawn = plain_files.removed(bound, KERNELS, 0)
-        before = _next_receipt(bound, [row for row in behind if row["path"] not in blocked])
-    if before is not None:
-        _take_snapshot(ctx, directory, state, *before)
+    for prepare in before_rendering.all():
+        prepare(ctx, directory, state, outputs)
     for path in blocked:
         warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
@@ -383,22 +396,3 @@ def _remove_unchanged(directory: Directory, state: FolderState, paths: Iterable[
         if stamp is not None and entry is not None and entry.trusts(stamp):
             directory.remove(path)
             del state.files[path]
-
-
-def _take_snapshot(ctx: Context, directory: Directory, state: FolderState, ts: str, seq: int, receipt: str) -> None:
-    if not snapshots.are_wanted(ctx, directory):
-        return
-    try:
-        snapshots.take(directory, state, ts, seq, receipt)
-    except ClewError as problem:
-        said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
-        warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
-
-
-def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | None:
-    """Time, seq and text of the oldest receipt that is not rendered: the files are as they were before that one."""
-    waiting = sorted((row["seq"], ts, row["path"]) for row in behind if (ts := snapshots.receipt_time(row["path"])))
-    if not waiting:
-        return None
-    seq, ts, path = waiting[0]
-    return ts, seq, hand_edits.rendered(ctx, path)

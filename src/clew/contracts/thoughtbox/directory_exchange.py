@@ -8,12 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import canonical
-from clew.errors import ClewError, shorten, suggest
-from clew.ids import confined, real_path
-from clew.ledger.exchange.imports import import_session, storable
-from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import (
+from clew.canonical import canonical, without_none
+from clew.contracts.thoughtbox.directory import (
     DEFAULT,
     EVERY,
     Source,
@@ -23,18 +19,25 @@ from clew.ledger.exchange.thoughtbox_directory import (
     original_directory,
     read_folder,
     scan,
+    some_sessions,
 )
-from clew.ledger.exchange.thoughtbox_files import keep_as_it_came, write_session
-from clew.ledger.exchange.thoughtbox_memory import (
+from clew.contracts.thoughtbox.entity_graph import (
+    GRAPH,
     graph_lines,
     import_memory,
     keep_graph,
-    kept_graphs,
     read_memory,
     write_graph,
 )
+from clew.contracts.thoughtbox.session_files import keep_as_it_came, write_session
+from clew.errors import ClewError, shorten, suggest
+from clew.ids import confined, real_path
+from clew.ledger.exchange.imports import import_session, storable
+from clew.ledger.exchange.session_documents import export_json
+from clew.ledger.garden import kept_versions
 from clew.ledger.inputs import Id, LedgerInput
-from clew.ledger.sessions import SessionQuery, find_sessions, session_named
+from clew.ledger.session_start import sessions_elsewhere
+from clew.ledger.sessions import SessionQuery, find_session, find_sessions, session_named
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.secrets import redact_text
@@ -72,6 +75,25 @@ class ImportThoughtbox(LedgerInput):
             " THOUGHTBOX_PROJECT names, else all.",
         ),
     ] = None
+
+
+LOOKED_AT = 5
+"""How many sessions of a directory are looked up: an import brings all of them or says which failed."""
+
+
+@sessions_elsewhere("thoughtbox")
+def offer_import(ctx: Context) -> None:
+    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
+    place = original_directory(ctx.settings.home)
+    waiting = some_sessions(place, LOOKED_AT, chosen_project())
+    if not waiting or any(find_session(ctx, id) for id in waiting):
+        return
+    ctx.warn(
+        "IMPORT_OFFERED",
+        f"{place} is a directory of Thoughtbox; its sessions are not in the store yet.",
+        "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
+    )
+    ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
 
 
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
@@ -116,7 +138,7 @@ def _tell_others(ctx: Context, args: ImportThoughtbox, others: dict[str, int]) -
     if not others:
         return
     named = ", ".join(f"{project} ({count})" for project, count in others.items())
-    again = {"project": EVERY, **({"path": args.path} if args.path else {})}
+    again = {"project": EVERY, **without_none(path=args.path or None)}
     ctx.warn(
         "OTHER_PROJECTS",
         f"{sum(others.values())} sessions of other projects were left: {shorten(named, 200)}.",
@@ -217,7 +239,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
 def _write_graphs(ctx: Context, base: Path, wanted: str | None) -> list[str]:
     """Write the graphs that were imported back to their projects, or to the wanted one."""
     with ctx.reading() as bound:
-        graphs = {project: list(graph_lines(bound, text)) for project, text in kept_graphs(bound).items()}
+        graphs = {project: list(graph_lines(bound, text)) for project, text in kept_versions(bound, GRAPH).items()}
     places: dict[str, None] = {}
     for project, lines in graphs.items():
         place = base / "projects" / (wanted or (project if PROJECT.fullmatch(project) else DEFAULT))

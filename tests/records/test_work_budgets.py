@@ -55,9 +55,9 @@ BUDGETS = {
     "think": Budget({"text": "The parser may be the cause, run {turn}."}, 25, 10, 50),
     "start": Budget({"title": "Job {turn}", "steps": STEPS}, 80, 30, 300),
     "close": Budget({"step": "s:0", "unproven": "tried by hand"}, 95, 40, 300, first={"title": "J", "steps": STEPS}),
-    # Up to 201 holders of each of its words are looked at; four pairs are one run of the model, doubtful ones two.
+    # Up to 201 holders of each of its words are looked at; two pairs are one run of the model, doubtful ones two.
     "remember": Budget(
-        {"text": "The parser hands {turn} rows to the cache.", "kind": "fact"}, 110, 2_800, 1_500, 2, counts=True
+        {"text": "The parser hands {turn} rows to the cache.", "kind": "fact"}, 85, 1_200, 1_500, 2, counts=True
     ),
     "scan": Budget({}, 140, 500, 2_500, rows_per_record=2.5),
 }

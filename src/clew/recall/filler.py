@@ -67,8 +67,12 @@ def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
     """Install pgvector if PostgreSQL offers it; without it, vectors are compared in this process."""
     if ctx.database.engine != "postgres":
         return
+    if into_empty:
+        with ctx.database.read() as tx:
+            if not vectors.is_empty(tx):
+                return
     with ctx.database.write() as tx:
-        problem = install(tx) if not into_empty or vectors.is_empty(tx) else ""
+        problem = install(tx)
     if problem:
         log.info("vectors are not compared by the database: %s", problem)
 

@@ -202,6 +202,7 @@ class Filler(DatabaseResource):
                 self._thread.start()
 
     def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
+        quiet.pause()  # the call that woke us has not answered yet
         try:
             # No vectors of a model that no longer serves, whichever process switched it.
             fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice, pause=quiet.pause)

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from benchmarks.against import processor_ms
 from benchmarks.client import ROOT
 from benchmarks.everyday import MIXED, calls, fill
 from benchmarks.http_client import HttpClient, http_server
@@ -36,13 +37,14 @@ def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     for engine in engines:
         with fresh_store(engine) as store:
             fill(store, records, {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"})
-            with http_server(store.home, store.url) as (address, _):
-                measure_crowd(report, engine, records, address, seconds)
+            with http_server(store.home, store.url) as (address, server):
+                measure_crowd(report, engine, records, address, seconds, server)
                 measure_victim(report, engine, records, address)
     report.save()
 
 
-def measure_crowd(report: Report, engine: str, records: int, address: str, seconds: int) -> None:
+def measure_crowd(report: Report, engine: str, records: int, address: str, seconds: int, server: int) -> None:
+    begun = processor_ms(server)
     found = apart("crowd", address, str(seconds))
     taken = found["seconds"]
     report.row(
@@ -50,6 +52,7 @@ def measure_crowd(report: Report, engine: str, records: int, address: str, secon
         records=records,
         what=f"{CLIENTS} clients",
         calls_per_second=len(taken) / seconds,
+        cpu_ms_per_call=(processor_ms(server) - begun) / len(taken),
         errors=found["errors"],
         **spread(taken),
         aim=f">= {CALLS_AIM} calls a second, 0 errors",

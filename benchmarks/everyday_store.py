@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.stores import Store
 from clew.app import Clew, open_clew
 from clew.memory import blocks
-from clew.memory.files.governed_write import governed_transaction
+from clew.memory.files import governed_write
 from clew.memory.files.markdown import print_block
 from clew.memory.kinds import kind_of
 from clew.reasoning.branches import branch_named
@@ -26,6 +26,9 @@ from clew.registry.context import Context
 from clew.settings import load_settings
 
 BATCH = 500
+_written = vars(governed_write)
+governed_transaction = _written.get("governed_transaction") or _written["governed"]
+"""By either name: older code fills a store of its own for comparison."""
 RECORDED_DECISIONS = "knowledge/DECISIONS.md"
 """Written out: older code, which fills a store of its own for comparison, has this name elsewhere."""
 SHARES = {"D": 0.4, "F": 0.35, "L": 0.15, "X": 0.08}

@@ -6,6 +6,7 @@ returns few rows), round trips to PostgreSQL, and runs of a neural model.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -41,6 +42,8 @@ class Work:
     steps: int = 0
     """Of SQLite's virtual machine; none are counted on PostgreSQL."""
     model_runs: int = 0
+    thread: int = field(default_factory=threading.get_ident)
+    """Only its work counts: what runs behind the calls is nobody's answer, and comes whenever it wants."""
     _nested: int = 0
 
     @property
@@ -51,10 +54,14 @@ class Work:
     def seconds(self) -> float:
         return sum(statement.seconds for statement in self.statements)
 
+    @property
+    def is_ours(self) -> bool:
+        return threading.get_ident() == self.thread
+
 
 @contextmanager
 def counting(work: Work) -> Iterator[Work]:
-    """Add what happens inside to `work`, in whatever thread."""
+    """Add to `work` what its thread does inside."""
     from clew.model.transformer import Transformer
     from clew.recall.onnx_models import OnnxEmbedder
 
@@ -71,6 +78,8 @@ def counting(work: Work) -> Iterator[Work]:
 
 def _counted(work: Work, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(tx: Any, sql: str, *params: Any) -> Any:
+        if not work.is_ours:
+            return method(tx, sql, *params)
         work._nested += 1
         started, found = time.perf_counter(), None
         try:
@@ -94,7 +103,8 @@ def _rows(found: Any) -> int:
 
 def _adding(work: Work, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
-        setattr(work, name, getattr(work, name) + 1)
+        if work.is_ours:
+            setattr(work, name, getattr(work, name) + 1)
         return method(*arguments, **named)
 
     return call
@@ -106,7 +116,7 @@ def _steps_of_sqlite(work: Work) -> Iterator[None]:
 
     def add(event: dict[str, Any]) -> None:
         # What a full-text index does to its own tables is left out: it merges them now and then, whoever writes then.
-        if OWN_TABLES not in event["sql"]:
+        if work.is_ours and OWN_TABLES not in event["sql"]:
             work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 
     original = SqliteTransaction.__init__

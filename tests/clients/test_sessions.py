@@ -26,7 +26,7 @@ from tests.clients.drivers import (
 from tests.clients.scene import ASKED, DECISION, NEWER, RUN, Scene, scene
 from tests.clients.wire import Request, ToolCall, Turn
 from tests.faces.connect.homes import tree
-from tests.faces.resident.shims import residents
+from tests.faces.resident.shims import is_running, residents
 from tests.waiting import until
 
 STEPS = [f"parser; test: {RUN}", "docs"]
@@ -164,16 +164,9 @@ def test_after_a_kill_nothing_of_the_session_is_left_but_the_server(driver: Driv
     session = driver.start(connected, [driver.tool("resume", {}), kill])
     session.finish()
     assert held
-    until(lambda: not any(psutil.pid_exists(pid) and _runs(pid) for pid in held), "clew serve stays")
+    until(lambda: not any(map(is_running, held)), "clew serve stays")
     assert len(residents(connected.store)) == 1
     assert "workspace shop" in driver.run(connected, [driver.tool("resume", {})]).results[0]
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 @pytest.mark.row(REMOVED)

@@ -14,6 +14,7 @@ import pytest
 from clew.app import Clew
 from clew.recall.ranking import _dense
 from tests.conftest import Caller
+from tests.waiting import until
 
 TEXTS = [
     "We chose PostgreSQL because SQLite has one writer.",
@@ -116,6 +117,16 @@ def test_what_was_just_written_is_found_by_meaning_before_its_vector_is_stored(s
     assert result["results"][0]["_id"] == "notes@3"
     assert result["arms"]["semantic"] is True
     assert result["arms"]["lag"] == len(TEXTS)
+
+
+def test_once_meaning_was_asked_for_what_is_written_gets_its_vector_without_a_search(semantic: Caller) -> None:
+    def lag() -> int:
+        return sum(semantic("status")["index"]["vector_lag"].values())
+
+    semantic("recall", query="car trouble", sources=["all"])
+    until(lambda: lag() == 0)
+    semantic("notes_commit", content="The lorry would not start this morning.")
+    until(lambda: lag() == 0)
 
 
 def test_while_few_have_a_vector_the_words_decide_alone(

@@ -12,13 +12,10 @@ from benchmarks.everyday_store import fill
 from benchmarks.work import Work, counting
 
 from clew.app import Clew, open_clew
-from clew.memory.contradictions.worker import Comparer
 from clew.registry.connection import Connection
-from clew.registry.context import Context
 from clew.registry.envelope import Answer
 from clew.settings import load_settings
 from tests.conftest import empty_database
-from tests.waiting import until
 
 FEW, MANY = 1_500, 6_000
 SCAN = 12
@@ -58,9 +55,9 @@ BUDGETS = {
     "think": Budget({"text": "The parser may be the cause, run {turn}."}, 25, 10, 50),
     "start": Budget({"title": "Job {turn}", "steps": STEPS}, 80, 30, 300),
     "close": Budget({"step": "s:0", "unproven": "tried by hand"}, 95, 40, 300, first={"title": "J", "steps": STEPS}),
-    # Up to 201 holders of each of its words are looked at; four pairs are one run of the model, doubtful ones two.
+    # Up to 201 holders of each of its words are looked at; two pairs are one run of the model, doubtful ones two.
     "remember": Budget(
-        {"text": "The parser hands {turn} rows to the cache.", "kind": "fact"}, 110, 2_800, 1_500, 2, counts=True
+        {"text": "The parser hands {turn} rows to the cache.", "kind": "fact"}, 85, 1_200, 1_500, 2, counts=True
     ),
     "scan": Budget({}, 140, 500, 2_500, rows_per_record=2.5),
 }
@@ -96,23 +93,10 @@ def measured(clew: Clew, name: str, budget: Budget) -> tuple[Work, Answer]:
         if budget.first is not None:
             assert clew.dispatcher.call("start", budget.first, connection).ok
         given = {key: filled_in(value, turn) for key, value in budget.arguments.items()}
-        settle(clew)
         with counting(Work()) as work:
             answer = clew.dispatcher.call(name, given, connection)
         assert answer.ok, answer.envelope
     return work, answer
-
-
-def settle(clew: Clew) -> None:
-    """Wait for the comparisons of an earlier call, which would be counted too."""
-
-    def is_done() -> bool:
-        with Context(clew.dispatcher, Connection(agent_id="worker"), "ws", "worker").reading() as ctx:
-            return ctx.tx.value("SELECT 1 FROM judgement_queue LIMIT 1") is None
-
-    until(is_done)
-    with clew.database.resources.of(Comparer).working:
-        pass
 
 
 def filled_in(value: Any, turn: int) -> Any:

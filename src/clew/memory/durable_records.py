@@ -62,8 +62,6 @@ class Record:
     """The check that a rule or decision is to carry; it guards nothing until a person approves it."""
     beside: tuple[str, ...] = ()
     """Ids of blocks that it seems to contradict and, as the author says, does not."""
-    near: tuple[str, ...] = ()
-    """Ids of blocks about the same thing, however they are worded."""
     origin: str = ""
     """Where an imported record was found."""
 
@@ -87,14 +85,16 @@ class Kept:
     """What may speak against it: for the author to judge, who has both at hand. It keeps nothing from being kept."""
     repeats: tuple[Block, ...] = ()
     """Records that say nearly the same, live or proposed."""
+    related: tuple[Block, ...] = ()
+    """Others about the same thing."""
     restates: str | None = None
     """The author's own record that waited, said again with what it replaces; the caller takes it back."""
 
 
-def read_ahead(ctx: Context, kind: str, text: str, near: Sequence[str]) -> Odds:
+def read_ahead(ctx: Context, kind: str, text: str) -> Odds:
     """Have the pair model read a record beside its nearest neighbours, before the transaction that keeps it: reading
     takes time, in which no other writer should wait."""
-    return detection.read_ahead(ctx, [NewStatement(PREFIXES[kind], clean(text), tuple(near))])
+    return detection.read_ahead(ctx, [NewStatement(PREFIXES[kind], clean(text))])
 
 
 def keep_within(ctx: Context, record: Record, odds: Odds) -> Kept:
@@ -139,21 +139,23 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     # What the record replaces or restates is no contradiction to it, and no repetition.
     without = (*(block.id for block in replaced), *restated)
-    statement = NewStatement(prefix, record.text, record.near)
+    statement = NewStatement(prefix, record.text)
     clashing = detection.clashing(ctx, id, statement, (*without, *_own_beside(ctx, record)))
     contradicts = tuple(item for item in clashing if item.sure)
     may_contradict = tuple(item for item in clashing if not item.sure)
     told = {*without, *record.beside, *(item.block.id for item in clashing)}
-    repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in told)
+    repeats, related = detection.similar(ctx, record.text, {id, *told})
     reason = _obstacle(ctx, replaced, contradicts)
     if reason:
         proposal = _stage(ctx, id, record, replaced, reason, shared, contradicts)
-        return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, may_contradict, repeats)
+        proposed = Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts)
+        return replace(proposed, may_contradict=may_contradict, repeats=repeats, related=related)
     file = RECORDED_DECISIONS if prefix == "D" and not shared else kind_of(id).file
     ops = [Op("append_block", file=file, patch=_text(ctx, id, record, "active"))]
     draft = drafted(ctx, [*ops, *_replacing(id, replaced)])
     receipt = receipts.apply_record(ctx, id, draft)
-    return Kept(id, record.kind, "kept", True, receipt.ts, may_contradict=may_contradict, repeats=repeats)
+    kept = Kept(id, record.kind, "kept", True, receipt.ts)
+    return replace(kept, may_contradict=may_contradict, repeats=repeats, related=related)
 
 
 def _own_beside(ctx: Context, record: Record) -> list[str]:

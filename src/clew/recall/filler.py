@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from clew.canonical import digest
 from clew.errors import ClewError
@@ -15,7 +16,7 @@ from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.recall.recent_vectors import Floats
 from clew.registry.context import Context
 from clew.registry.quiet import Pause, at_once, quiet
-from clew.store.database import Database, DatabaseResource, Row, Transaction
+from clew.store.database import Database, DatabaseResource, Row, Transaction, committed
 
 # BATCH: items of one transaction. LEAD_CHARS, TEXT_CHARS: characters of the turn before and of the item itself that are
 # embedded; models read some 256 tokens. STANDS_ALONE: a longer text is understood without the turn before it.
@@ -66,8 +67,12 @@ def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
     """Install pgvector if PostgreSQL offers it; without it, vectors are compared in this process."""
     if ctx.database.engine != "postgres":
         return
+    if into_empty:
+        with ctx.database.read() as tx:
+            if not vectors.is_empty(tx):
+                return
     with ctx.database.write() as tx:
-        problem = install(tx) if not into_empty or vectors.is_empty(tx) else ""
+        problem = install(tx)
     if problem:
         log.info("vectors are not compared by the database: %s", problem)
 
@@ -154,6 +159,13 @@ def _digest(text: str) -> str:
     return digest(text)
 
 
+class _Work(NamedTuple):
+    ctx: Context
+    model: Embedder
+    choice: str | None
+    """Which model was chosen in the store."""
+
+
 class Filler(DatabaseResource):
     """Makes missing vectors in the background, in one thread for each database."""
 
@@ -162,6 +174,8 @@ class Filler(DatabaseResource):
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._asked: dict[str, _Work] = {}
+        """By workspace: as the last search by meaning left it."""
 
     def close(self, patience: float) -> None:
         """Wait for the current batch. Unloading a model's runtime while a thread uses it would crash the process."""
@@ -171,16 +185,24 @@ class Filler(DatabaseResource):
             thread.join(max(patience, PATIENCE))
 
     def wake(self, ctx: Context, model: Embedder) -> None:
+        # The caller's transaction ends before the thread does, so the thread gets a context without one.
+        unbound = Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.agent)
+        self._start(_Work(unbound, model, stored_choice(ctx.tx, ACTIVE)))
+
+    def wrote(self, workspace: str) -> None:
+        """Where meaning is asked for, what was just written gets its vector before the next search has to wait."""
+        if workspace in self._asked:
+            self._start(self._asked[workspace])
+
+    def _start(self, work: _Work) -> None:
         with self._lock:
-            if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
-                return
-            # The caller's transaction ends before the thread does, so the thread gets a context without one.
-            unbound = Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.agent)
-            args = (unbound, model, stored_choice(ctx.tx, ACTIVE))
-            self._thread = threading.Thread(target=self._run, args=args, name="clew-vectors", daemon=True)
-            self._thread.start()
+            self._asked[work.ctx.workspace] = work
+            if not self._stop.is_set() and (self._thread is None or not self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._run, args=work, name="clew-vectors", daemon=True)
+                self._thread.start()
 
     def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
+        quiet.pause()  # the call that woke us has not answered yet
         try:
             # No vectors of a model that no longer serves, whichever process switched it.
             fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice, pause=quiet.pause)
@@ -191,3 +213,8 @@ class Filler(DatabaseResource):
 
 def wake_filler(ctx: Context, model: Embedder) -> None:
     ctx.database.resources.of(Filler).wake(ctx, model)
+
+
+@committed()
+def wrote(database: Database, workspace: str, before: int, after: int) -> None:
+    database.resources.of(Filler).wrote(workspace)

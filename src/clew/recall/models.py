@@ -114,8 +114,3 @@ def load(files: ModelFiles) -> Embedder:
         if key not in _loaded:
             _loaded[key] = files.open()
         return _loaded[key]
-
-
-def is_loaded() -> bool:
-    """Whether this process has loaded a model; then a search by meaning takes milliseconds."""
-    return bool(_loaded)

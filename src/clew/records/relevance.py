@@ -80,9 +80,7 @@ def records_of(ctx: Context, work: Work | None, topic: Topic, most: int) -> Reco
     staged = block_lists.oldest(ctx, "P", (STAGED,), MOST_WAITING)
     waiting = len(staged) if len(staged) < MOST_WAITING else blocks.count(ctx, "P", [STAGED])
     pending = _pending(staged)
-    view, unread, unapproved = _durable(ctx, topic, pending, most)
-    if work is None:
-        view = [_at_least(entry, ANY) for entry in view]
+    view, unread, unapproved = _durable(ctx, topic, pending, most, ANY if work is None else 0.0)
     cards = _cards(ctx, work, topic, most)
     return Records(
         _under_headings([*view, *cards, *_rejected(ctx, topic)]),
@@ -126,9 +124,9 @@ def _disputes(ctx: Context, shown: set[str]) -> tuple[BriefLine, ...]:
 
 
 def _durable(
-    ctx: Context, topic: Topic, pending: dict[str, PendingChange], most: int
+    ctx: Context, topic: Topic, pending: dict[str, PendingChange], most: int, least: float
 ) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
-    """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
+    """Rules, preferences, decisions, rejected alternatives, lessons and facts, the newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
     kinds = {kind.prefix: kind for kind in durable_kinds() if kind.section}
@@ -151,7 +149,7 @@ def _durable(
             rank = topic.rank(block.id, block.text)
             # Of two that say as much about the task, the newer one is less likely to be known.
             rank += NEW if rank and block.id in newest else 0.0
-            entries.append(_block_entry(block, rank, alarm, _old(block, replaced, pending)))
+            entries.append(_block_entry(block, max(rank, least), alarm, _old(block, replaced, pending)))
     return _with_pending(entries, pending), unread, tuple(without_approval(ctx, found))
 
 

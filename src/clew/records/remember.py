@@ -8,10 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import ANCHOR, CARD
-from clew.kinds import statuses
+from clew.memory.blocks import Block
 from clew.memory.durable_records import Kept, Record, keep_within, read_ahead
 from clew.memory.files.governed_write import governed_transaction
 from clew.memory.guards.check import Check, read_check
@@ -21,8 +20,6 @@ from clew.reasoning.cards.forms import Card
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
-from clew.recall.models import is_loaded
-from clew.recall.search import Request, Search
 from clew.records.doubts import keep_beside
 from clew.records.focus import open_focus, step_name
 from clew.records.links import add_link, kind_of
@@ -30,7 +27,6 @@ from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.retract import retract_within, retraction, writing_about
 from clew.records.review_date import review_date
 from clew.records.think import ThinkInput, think
-from clew.records.topic import words_of
 from clew.records.verdicts import verdict_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, View, operation
@@ -40,9 +36,7 @@ from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
 
 SHOWN = 3
-ASKED, MOST_ASKED, MOST_RELATED = 6, 600, 2
-FEWEST, NEAR = 2, 0.4
-"""Another record is about the same thing when it holds two in five of the words that say what this one is about."""
+MOST_RELATED = 2
 LOOKED_AT = 200
 """Cards of a task that are compared with a new one: more than any task has open."""
 
@@ -100,6 +94,8 @@ class Noted:
     contradicts: tuple[tuple[str, str], ...] = ()
     may_contradict: tuple[tuple[str, str], ...] = ()
     repeats: tuple[tuple[str, str], ...] = ()
+    related: tuple[tuple[str, str], ...] = ()
+    """Others about the same thing. Whether they agree is for the author to judge, who has both at hand."""
     proposal: str | None = None
     written: bool = True
     settled: tuple[str, ...] = ()
@@ -172,11 +168,8 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     if kind == THOUGHT:
         return _thought(ctx, args)
     if kind not in DURABLE:
-        return _answer(args, _card(ctx, args, kind, text), [])
-    # Before the write and outside of its transaction: looking for neighbours must not hold up other writers.
-    near = _neighbours(ctx, text)
-    noted = _durable(ctx, args, kind, text, near)
-    return _answer(args, noted, _related(near, noted, args, text) if noted.written else [])
+        return _answer(args, _card(ctx, args, kind, text))
+    return _answer(args, _durable(ctx, args, kind, text))
 
 
 def _checked_text(args: Remember) -> str:
@@ -196,7 +189,7 @@ def _with_review_date(ctx: Context, args: Remember) -> Remember:
     return args.model_copy(update={"review_by": review_date(args.review_by, ctx.clock(), without)})
 
 
-def _answer(args: Remember, noted: Noted, related: list[dict[str, str]]) -> dict[str, Any]:
+def _answer(args: Remember, noted: Noted) -> dict[str, Any]:
     optional = {
         "beside": args.beside,
         "settled": list(noted.settled),
@@ -212,7 +205,7 @@ def _answer(args: Remember, noted: Noted, related: list[dict[str, str]]) -> dict
         "proposal": noted.proposal,
         "contradicts": _texts(noted.contradicts),
         "repeats": _texts(noted.repeats),
-        "related": related,
+        "related": _texts(noted.related),
         "replaces": args.replaces,
         "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
         **{name: value for name, value in optional.items() if value},
@@ -223,14 +216,13 @@ def _texts(records: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"id": id, "text": text} for id, text in records]
 
 
-def _durable(ctx: Context, args: Remember, kind: str, text: str, near: Sequence[Json]) -> Noted:
+def _durable(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     """What holds until it is replaced is a block of the governed memory."""
     check = _check(args, kind)
-    blocks = tuple(hit["_id"] for hit in near if hit["status"] == statuses.ACTIVE)
-    odds = read_ahead(ctx, kind, text, blocks)
+    odds = read_ahead(ctx, kind, text)
     with governed_transaction(ctx) as bound:
         record, others = _record(bound, args, kind, text)
-        record = replace(record, check=check, near=blocks)
+        record = replace(record, check=check)
         kept = keep_within(bound, record, odds)
         if kept.written:
             _link(bound, kept.id, record)
@@ -322,35 +314,17 @@ def _noted(kept: Kept) -> Noted:
         kept.kind,
         kept.state,
         kept.reason,
-        tuple((clash.block.id, clash.block.get("Statement") or "") for clash in kept.contradicts),
-        tuple((clash.block.id, clash.block.get("Statement") or "") for clash in kept.may_contradict),
-        tuple((block.id, block.get("Statement") or "") for block in kept.repeats),
+        _statements(clash.block for clash in kept.contradicts),
+        _statements(clash.block for clash in kept.may_contradict),
+        _statements(kept.repeats),
+        _statements(kept.related[:MOST_RELATED]),
         kept.proposal_id,
         kept.written,
     )
 
 
-def _neighbours(ctx: Context, text: str) -> list[Json]:
-    """Standing records about the same thing. By meaning only where the model is loaded: keeping something does not wait
-    for that."""
-    request = Request(text[:MOST_ASKED], ASKED, kinds=DURABLE, words_only=not is_loaded())
-    found: list[Json] = Search(ctx, request).run()["results"]
-    return found
-
-
-def _related(near: Sequence[Json], noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
-    """Those to tell the author of. Whether they agree is for the author to judge, who has both at hand."""
-    clashing = (*noted.contradicts, *noted.may_contradict)
-    told = {noted.id, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
-    own = words_of(text)
-    live = [hit for hit in near if hit["_id"] not in told and hit["status"] in (statuses.ACTIVE, statuses.PROPOSED)]
-    alike = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
-    return [{"id": hit["_id"], "text": hit["excerpt"]} for hit in alike[:MOST_RELATED]]
-
-
-def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:
-    shared = own & other
-    return len(shared) >= FEWEST and len(shared) >= NEAR * len(own)
+def _statements(records: Iterable[Block]) -> tuple[tuple[str, str], ...]:
+    return tuple((block.id, block.get("Statement") or "") for block in records)
 
 
 def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:

@@ -77,13 +77,16 @@ class Topic:
 
     def rank(self, id: str, text: str) -> float:
         """How much a record has to do with the work in hand; 0 for nothing."""
+        by_recall = BY_RECALL * self.recalled.get(id, 0.0)
+        return by_recall + self._rank_by_text(id, text) if self.task.ids else by_recall
+
+    def _rank_by_text(self, id: str, text: str) -> float:
         words = words_of(text)
         score = STEP_FILE if self._of_step_files(text) else 0.0
         score += STEP_LINK if self._kept_for_step(id, text) else 0.0
         score += LINKED if self.task.is_linked(id, text) else 0.0
         score += SAME_FILE if names_any(self.task.files, text) else 0.0
         score += SAME_AREA if names_any(self.areas, text) else 0.0
-        score += BY_RECALL * self.recalled.get(id, 0.0)
         score += BY_STEP_WORDS * self.step.shares_words(words)
         return score + BY_WORDS * self.task.shares_words(words)
 

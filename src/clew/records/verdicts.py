@@ -39,7 +39,7 @@ def verdicts(ctx: Context, ids: Sequence[str]) -> dict[str, Verdict]:
     heirs = heirs_of(ctx, [id for id, verdict in found.items() if verdict.state is State.REPLACED])
     answers = answers_to(ctx, [id for id, verdict in found.items() if verdict.state is State.SETTLED])
     disputed, due = disputes_of(ctx, live), blocks.overdue(ctx, live) if live else {}
-    suspicions = suspicions_of(ctx, live)
+    suspicions = suspicions_of(ctx, [row for row in rows if found[row["ref"]].holds])
     for id, verdict in found.items():
         if verdict.state is State.REPLACED:
             found[id] = replace(verdict, replaced_by=heirs.get(id))
@@ -72,35 +72,39 @@ def disputes_of(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {id: tuple(dict.fromkeys(others)) for id, others in found.items() if id in wanted}
 
 
-def suspicions_of(ctx: Context, ids: Sequence[str]) -> dict[str, Suspicion]:
+def suspicions_of(ctx: Context, rows: Sequence[Row]) -> dict[str, Suspicion]:
     """Of records that hold, those that rest on something that does not, by the shortest way."""
-    grounds = _premises(ctx, ids)
+    grounds = _premises(ctx, rows)
     states = states_of(ctx, {premise for named in grounds.values() for premise in named})
     fallen = {id for id, state in states.items() if state.is_over}
     if not fallen:
         return {}
-    paths = {id: way_down(id, grounds, fallen) for id in ids}
+    paths = {row["ref"]: way_down(row["ref"], grounds, fallen) for row in rows}
     ends = {path[-1] for path in paths.values() if path}
     heirs = heirs_of(ctx, [id for id in ends if states[id] is State.REPLACED])
     labels = {id: Verdict(states[id], replaced_by=heirs.get(id)).label for id in ends}
     return {id: Suspicion(path[-1], labels[path[-1]], path) for id, path in paths.items() if path}
 
 
-def _premises(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
+def _premises(ctx: Context, rows: Sequence[Row]) -> dict[str, list[str]]:
     """Each record that is met on the way down, with what it rests on directly."""
     found: dict[str, list[str]] = {}
-    frontier = list(ids)
+    frontier = [row["ref"] for row in rows]
     for _ in range(DEEPEST):
         if not frontier:
             break
-        named = direct_premises(ctx, frontier)
+        named = _premises_of(ctx, frontier, rows)
         found |= {id: named.get(id, []) for id in frontier}
         frontier = sorted({premise for each in named.values() for premise in each} - set(found))
+        rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, frontier)
     return found
 
 
 def direct_premises(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
-    rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, list(ids))
+    return _premises_of(ctx, ids, item_reads.items_by_ref(ctx.tx, ctx.workspace, list(ids)))
+
+
+def _premises_of(ctx: Context, ids: Sequence[str], rows: Sequence[Row]) -> dict[str, list[str]]:
     by_id = {row["id"]: row["ref"] for row in rows}
     pairs = [(by_id[link["id"]], link["target"]) for link in _indexed(ctx, list(by_id))]
     marks = placeholders(len(ids))

@@ -128,6 +128,14 @@ def residents(home: Path) -> list[int]:
     ]
 
 
+def is_running(pid: int) -> bool:
+    """A zombie is not: whose child an orphan becomes, and when that one asks for its end, differs by machine."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _words(process: psutil.Process) -> list[str]:
     try:
         return list(process.cmdline())

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from clew.shim.pipe import UNKNOWN
-from tests.faces.resident.shims import Shim, resident, residents
+from tests.faces.resident.shims import Shim, is_running, resident, residents
 from tests.waiting import until
 
 
@@ -125,6 +125,6 @@ def test_a_client_is_told_when_the_whole_data_directory_was_removed(home: Path, 
     before = resident(home)
     for path in home.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    until(lambda: not psutil.pid_exists(before))
+    until(lambda: not is_running(before))
     shim.send("tools/call", {"name": "resume", "arguments": {"fmt": "json"}}, 900)
     assert "STORE_REPLACED" in text_of(shim.receive())

@@ -7,7 +7,7 @@ transaction (`read_ahead`); the rest, and what was written in any other way, is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import NamedTuple
@@ -38,14 +38,17 @@ from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 
-AT_ONCE = 4
-"""Neighbours beside which a new record is read while its author waits. Most contradictions are among the first two."""
+AT_ONCE = 2
+"""Neighbours beside which a new record is read while its author waits: five in six contradictions are with one of
+them. Reading one takes as long as the rest of the call; of the others the author hears with the next answer."""
 NEAREST = 8
 """Neighbours beside which a record is read at all."""
 MANY = 50
 """Where more records change at once, as when files are read in, they are compared after the commit only."""
 REPEATED = 0.6
 """Share of common words from which a statement nearly repeats another: three of five."""
+FEWEST, RELATED = 2, 0.4
+"""A record is about the same thing where it holds two in five of the words that say what a statement is about."""
 NOT_READ: Odds = {}
 
 
@@ -127,11 +130,10 @@ class Clashing:
 
 
 class NewStatement(NamedTuple):
-    """What a record of a kind would say; `near` are records that are known to be about the same."""
+    """What a record of a kind would say."""
 
     prefix: str
     text: str
-    near: tuple[str, ...] = ()
 
     @property
     def claimed(self) -> str:
@@ -160,16 +162,20 @@ def keep_ahead(ctx: Context, statements: Iterable[NewStatement]) -> None:
 
 
 def _nearest_pairs(ctx: Context, statement: NewStatement) -> list[Pair]:
-    others = list(_candidates(ctx, statement).values())[:AT_ONCE] if statement.prefix in COMPARED else []
-    return [(statement.claimed, other.statement) for other in others]
+    """Of the nearest those that share the largest part of their words: long records share words with everything."""
+    if statement.prefix not in COMPARED:
+        return []
+    words = words_of(statement.claimed)
+    near = [other.statement for other in _candidates(ctx, statement).values()][:NEAREST]
+    likely = sorted(near, key=lambda other: -_share(words, words_of(other)))
+    return [(statement.claimed, other) for other in likely[:AT_ONCE]]
 
 
 def _candidates(ctx: Context, statement: NewStatement) -> dict[str, Assertion]:
-    """Live records about the same, the nearest first: by words and by meaning in turn."""
-    by_words = neighbours.nearest(ctx, [statement.wording])[""]
-    ids = [id for turn in zip_longest(by_words, statement.near) for id in turn if id is not None]
+    """Live records about the same, the nearest first."""
+    ids = neighbours.nearest(ctx, [statement.wording])[""]
     found = live(ctx, ids)
-    return {id: found[id] for id in dict.fromkeys(ids) if id in found}
+    return {id: found[id] for id in ids if id in found}
 
 
 def clashing(
@@ -199,16 +205,35 @@ def _against(found: Clash | None, naming: Naming, other: str) -> tuple[str, bool
     return (found.reason, found.sure) if found is not None else (naming.refusal(other) or "", False)
 
 
-def similar(ctx: Context, id: str, statement: str) -> list[Block]:
-    """Records, live or proposed, that nearly say the same: at least REPEATED of all their words are common."""
-    words = set(normal_words(statement))
-    ids = [other for other in neighbours.sharing_words(ctx, statement[:MOST_CHARS]) if other != id]
-    found = heard(blocks.current(ctx, ids=ids, status=HEARD)) if ids else []
-    return [other for other in found if _share(words, set(normal_words(other.headline))) >= REPEATED]
+class Similar(NamedTuple):
+    """Records that nearly say what a statement says, and others that are about the same thing."""
+
+    repeats: tuple[Block, ...]
+    related: tuple[Block, ...]
 
 
-def _share(one: set[str], other: set[str]) -> float:
+def similar(ctx: Context, statement: str, without: set[str]) -> Similar:
+    """Records, live or proposed, that share most words with a statement."""
+    ids = [id for id in neighbours.sharing_words(ctx, statement[:MOST_CHARS]) if id not in without]
+    by_id = {block.id: block for block in heard(blocks.current(ctx, ids=ids, status=HEARD))} if ids else {}
+    found = [by_id[id] for id in ids if id in by_id]
+    repeats = tuple(block for block in found if _repeats(statement, block.headline))
+    subject = words_of(statement)
+    related = (block for block in found if block not in repeats and _is_about(subject, words_of(block.headline)))
+    return Similar(repeats, tuple(related))
+
+
+def _repeats(one: str, other: str) -> bool:
+    return _share(set(normal_words(one)), set(normal_words(other))) >= REPEATED
+
+
+def _share(one: Set[str], other: Set[str]) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def _is_about(subject: frozenset[str], words: frozenset[str]) -> bool:
+    shared = subject & words
+    return len(shared) >= FEWEST and len(shared) >= RELATED * len(subject)
 
 
 class Drafted(NamedTuple):

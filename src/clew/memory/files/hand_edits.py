@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import orjson
 
@@ -26,9 +25,8 @@ PORTION, PORTION_CHARS = 1000, 1_000_000
 
 def rendered(ctx: Context, path: str) -> str:
     """A file of blocks as the store has it."""
-    # As tuples, and joined once: a dictionary for each block of a long file would take more memory than its text.
-    rows = ctx.tx.tuples(_CURRENT[ctx.tx.engine], ctx.workspace, path)
-    return (places.preamble_of(ctx, path) or "") + "".join(chain.from_iterable(row[1:] for row in rows))
+    # Joined by the database: a file of tens of thousands of blocks is rendered with each of its records.
+    return (places.preamble_of(ctx, path) or "") + (ctx.tx.value(_TEXT[ctx.tx.engine], ctx.workspace, path) or "")
 
 
 def stored_file(ctx: Context, path: str) -> ParsedFile:
@@ -49,6 +47,12 @@ _CURRENT = {
         f" (SELECT id, text FROM block WHERE {_LIVE} OFFSET 0) AS block WHERE {_HERE} ORDER BY place.ordinal"
     ),
 }
+
+_TEXT = {
+    "sqlite": f"SELECT group_concat(text || gap, '') FROM ({_CURRENT['sqlite']})",
+    "postgres": f"SELECT string_agg(text || gap, '') FROM ({_CURRENT['postgres']}) AS part",
+}
+"""Both take the parts in the order of the inner query."""
 
 
 def portion_of(stored: ParsedFile, edited: ParsedFile) -> ParsedFile:

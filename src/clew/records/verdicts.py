@@ -116,7 +116,7 @@ def direct_premises(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _indexed(ctx: Context, ids: list[int]) -> list[Row]:
-    return [link for link in item_reads.links_of(ctx.tx, ids) if link["relation"] in RESTS_ON]
+    return [link for link in item_reads.links_of(ctx.tx, ctx.workspace, ids) if link["relation"] in RESTS_ON]
 
 
 def _of_cards(ctx: Context, rows: Sequence[Row]) -> list[tuple[str, str]]:

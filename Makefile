@@ -8,6 +8,7 @@
 #   make bench   measure against the targets
 #   make index   rebuild the index of operations and the generated pages
 #   make lock    resolve the locks again; what other embedding models need is in the one for tests only
+#   make programs  install the programs that some tests run: a browser, a pooler, a proxy (root; part of make test)
 #   make dist    write the plugin folder and build wheel, source archive and .mcpb bundle into dist/
 #   make clean   remove what make made
 
@@ -51,7 +52,7 @@ PIP_TOLD = { $(PY) -m pip install --progress-bar off $(1) || echo clew-pip-faile
 .PHONY: help run test check format clients bench lock dist index clean programs
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '3,13s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp $(INDEX)
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"

@@ -8,6 +8,7 @@
 #   make bench   measure against the targets
 #   make index   rebuild the index of operations and the generated pages
 #   make lock    resolve the locks again; what other embedding models need is in the one for tests only
+#   make programs  install the programs that some tests run: a browser, a pooler, a proxy (root; part of make test)
 #   make dist    write the plugin folder and build wheel, source archive and .mcpb bundle into dist/
 #   make clean   remove what make made
 
@@ -48,16 +49,16 @@ PIP_TOLD = { $(PY) -m pip install --progress-bar off $(1) || echo clew-pip-faile
 	clew-pip-failed) exit 1;; \
 	esac; done
 
-.PHONY: help run test check format clients bench lock dist index clean browser
+.PHONY: help run test check format clients bench lock dist index clean programs
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '3,13s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp $(INDEX)
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
 	@exec $(VENV)/bin/clew serve --http $(ARGS)
 
-test: $(VENV)/test.stamp $(INDEX) browser
+test: $(VENV)/test.stamp $(INDEX) programs
 	@echo "clew: running every test with $(WORKERS) workers on SQLite and PostgreSQL"
 	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS) \
 		&& echo "clew: all tests passed" \
@@ -100,15 +101,20 @@ dist: $(VENV)/test.stamp
 	@$(PY) -m pip wheel --quiet --no-deps --no-build-isolation -w dist dist/clew_memory-*.tar.gz
 	@cd packages/clew-memory-model && ../../$(PY) -m hatchling build -d ../../dist
 
-# Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
-browser: $(VENV)/test.stamp
-	@if [ -d tests/browser ] && ! command -v chromium >/dev/null 2>&1; then \
+# What some tests run and pip does not have: a browser, a connection pooler, a proxy. Only root can install them; without
+# them those tests say why they are skipped.
+PROGRAMS := chromium chromedriver pgbouncer nginx
+
+programs: $(VENV)/test.stamp
+	@missing=$$(for name in $(PROGRAMS); do PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null 2>&1 || echo $$name; done); \
+	if [ -n "$$missing" ]; then \
+		packages=$$(echo $$missing | sed 's/chromedriver/chromium-driver/'); \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-			echo "clew: installing chromium and its driver for the browser tests"; \
+			echo "clew: installing for the tests:" $$packages; \
 			apt-get -qq update >/dev/null && \
-			DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium chromium-driver >/dev/null \
-			|| echo "clew: chromium could not be installed"; \
-		else echo "clew: no chromium here and no right to install it; browser tests will be skipped"; fi; fi
+			DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$packages >/dev/null \
+			|| echo "clew: could not be installed:" $$packages; \
+		else echo "clew: tests that need these are skipped, because only root can install them:" $$missing; fi; fi
 
 # Some distributions ship Python without ensurepip: then pip, which is there, installs itself into the environment.
 $(VENV)/made.stamp:

@@ -44,6 +44,7 @@ ALLOWED: frozenset[tuple[str, str]] = frozenset()
 
 _CREATED = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
 _DROPPED = re.compile(r"^DROP TABLE (\w+)", re.MULTILINE)
+_RENAMED = re.compile(r"^ALTER TABLE (\w+) RENAME TO (\w+)", re.MULTILINE)
 _USED = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)")
 
 
@@ -56,6 +57,8 @@ def owners() -> dict[str, str]:
             found[table] = OWNER.get(table, PACKAGE_OF_FILE.get(part, part))
         for table in _DROPPED.findall(text):
             del found[table]
+        for table, name in _RENAMED.findall(text):
+            found[name] = OWNER.get(name, found.pop(table))
     return found
 
 

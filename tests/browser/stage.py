@@ -32,7 +32,7 @@ def server(home: Path) -> Iterator[Server]:
 
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if programs() is None:
-        pytest.skip("no chromium and chromedriver on this machine: `make browser` as root installs them")
+        pytest.skip("no chromium and chromedriver on this machine: `make programs` as root installs them")
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
 

@@ -175,6 +175,25 @@ def test_undoing_an_approval_keeps_who_asked(call: Caller, waiting: Waiting) -> 
     assert asker() == asked
 
 
+@pytest.mark.parametrize(
+    "folder", ["home/workspaces/ws/memory/knowledge", "home/Workspaces/x", ".clew/knowledge", "knowledge"]
+)
+def test_no_operation_writes_a_file_that_would_count_as_a_persons_edit(
+    make_clew: Callable[..., Clew], tmp_path: Path, folder: str, engine: str
+) -> None:
+    """A record in a memory file is a person's, who could be nobody else."""
+    if engine != "sqlite":
+        pytest.skip("no SQL is concerned")
+    clew = make_clew(home=tmp_path / "home", **({"memory_dir": tmp_path} if folder == "knowledge" else {}))
+    call = Caller(clew)
+    book = call("notebook_create", name="T")["notebookId"]
+    call("notebook_add_cell", notebookId=book, cellType="markdown", content="[R-99]\nStatus: active\nStatement: Push")
+    refused = call.error("notebook_export", notebookId=book, path=f"{folder}/RULES.src.md")
+    assert refused["code"] == "INVALID_INPUT" and "folder of memory" in refused["message"]
+    assert call.error("open", id="R-99")["code"] == "UNKNOWN_ID"
+    assert call("notebook_export", notebookId=book, path="docs/RULES.src.md")["success"]
+
+
 def test_where_a_person_said_so_clients_approve_proposals_and_nothing_else(call: Caller, waiting: Waiting) -> None:
     assert decide(call.clew, "governance", approval="client").envelope["result"]["approval"] == "client"
     agent = Connection(toolset="mind-mem", client="probe", handle="h")

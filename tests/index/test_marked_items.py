@@ -27,7 +27,7 @@ ITEM = Item(
 
 def stored(tx: Transaction) -> tuple[Row, list[tuple[str, str]]]:
     (row,) = search.items_by_ref(tx, "ws", ["X-1"])
-    return dict(row), [(link["relation"], link["target"]) for link in search.links_of(tx, [row["id"]])]
+    return dict(row), [(link["relation"], link["target"]) for link in search.links_of(tx, "ws", [row["id"]])]
 
 
 def test_only_the_status_changes(call: Caller) -> None:

@@ -50,7 +50,7 @@ def connected(tmp_path: Path) -> Iterator[Connected]:
 def pooled_url(request: pytest.FixtureRequest, empty_postgres_url: str) -> Iterator[str]:
     """The same database through PgBouncer, with fewer connections than there are clients."""
     if PGBOUNCER is None:
-        pytest.skip("PgBouncer is not installed")
+        pytest.skip("PgBouncer is not installed: `make programs` as root installs it")
     place = Path(tempfile.mkdtemp(prefix="clew-pgbouncer-"))
     place.chmod(0o777)
     with socket.create_server(("127.0.0.1", 0)) as free:

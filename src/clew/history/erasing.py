@@ -25,7 +25,7 @@ def erase_in_turns(tx: Transaction, workspace: str, redactor: Redactor, done: Er
     if probes is None:
         turns = list(all_turns(tx, workspace))
     else:
-        numbers = matching(tx, found["number"], " ".join(probes), MOST_FOUND)
+        numbers = matching(tx, workspace, found["number"], " ".join(probes), MOST_FOUND)
         turns = find_many(tx, workspace, HistoryTurn, numbers)
     for turn in turns:
         words = turn.words

@@ -53,13 +53,13 @@ def _candidates(ctx: Context, query: str, about: str | None) -> list[HistoryTurn
     failure = read_failure(query) if query else None
     if about is None:
         numbers += turns_with_error(ctx, failure.key, CANDIDATES) if failure else []
-        numbers += matching(ctx.tx, ctx.ws.number, query, CANDIDATES)
+        numbers += matching(ctx.tx, ctx.workspace, ctx.ws.number, query, CANDIDATES)
         return list(turns_by_number(ctx, dict.fromkeys(numbers)).values())
     edited = turns_by_number(ctx, edits_of(ctx, about, CANDIDATES))
     sessions = {turn.session for turn in edited.values()}
     if not query:
         return list(edited.values())
-    found = turns_by_number(ctx, matching(ctx.tx, ctx.ws.number, query, 4 * CANDIDATES))
+    found = turns_by_number(ctx, matching(ctx.tx, ctx.workspace, ctx.ws.number, query, 4 * CANDIDATES))
     return list({**edited, **{n: turn for n, turn in found.items() if turn.session in sessions}}.values())
 
 

@@ -63,14 +63,14 @@ def keep_turns(ctx: Context, turns: Sequence[HistoryTurn]) -> int:
     insert_many(ctx.tx, ctx.workspace, added)
     for turn in ended:
         update(ctx.tx, ctx.workspace, turn)
-    _index(ctx.tx, ctx.ws.number, [*added, *ended])
+    _index(ctx.tx, ctx.workspace, ctx.ws.number, [*added, *ended])
     edits = [(ctx.workspace, file, turn.number) for turn in added for file in dict.fromkeys(turn.files)]
     ctx.tx.many("INSERT INTO history_edit (workspace, file, number) VALUES (?, ?, ?)", edits)
     return len(added)
 
 
-def _index(tx: Transaction, workspace_number: int, turns: Iterable[HistoryTurn]) -> None:
-    index_words(tx, workspace_number, [(turn.number, turn.words) for turn in turns])
+def _index(tx: Transaction, workspace: str, workspace_number: int, turns: Iterable[HistoryTurn]) -> None:
+    index_words(tx, workspace, workspace_number, [(turn.number, turn.words) for turn in turns])
 
 
 def turns_by_number(ctx: Context, numbers: Iterable[int]) -> dict[int, HistoryTurn]:
@@ -127,9 +127,9 @@ def _index_workspace(tx: Transaction, workspace: str, number: int) -> None:
     for turn in all_turns(tx, workspace):
         batch.append(turn)
         if len(batch) == BATCH:
-            _index(tx, number, batch)
+            _index(tx, workspace, number, batch)
             batch.clear()
-    _index(tx, number, batch)
+    _index(tx, workspace, number, batch)
 
 
 def all_turns(tx: Transaction, workspace: str) -> Iterator[HistoryTurn]:
@@ -143,4 +143,4 @@ def all_turns(tx: Transaction, workspace: str) -> Iterator[HistoryTurn]:
 def keep_again(tx: Transaction, workspace: str, workspace_number: int, turn: HistoryTurn) -> None:
     """Overwrite a turn that was kept before."""
     update(tx, workspace, turn)
-    _index(tx, workspace_number, [turn])
+    _index(tx, workspace, workspace_number, [turn])

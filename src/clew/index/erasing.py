@@ -21,7 +21,7 @@ def forget_items(tx: Transaction, workspace: str, refs: Sequence[str]) -> None:
         past = tx.all(f"SELECT DISTINCT id FROM item_past WHERE {among}", workspace, *part)
         unindex_items(tx, workspace, part)
         tx.run(f"DELETE FROM item_past WHERE {among}", workspace, *part)
-        _forget_vectors(tx, [row["id"] for row in (*known, *past)])
+        _forget_vectors(tx, workspace, [row["id"] for row in (*known, *past)])
 
 
 def forget_texts(tx: Transaction, workspace: str, workspace_number: int, redactor: Redactor, done: Erasure) -> None:
@@ -30,9 +30,9 @@ def forget_texts(tx: Transaction, workspace: str, workspace_number: int, redacto
     bare = [row["ref"] for row in rows if ERASED in (row["body"], row["title"]) and not _says_more(row)]
     forget_items(tx, workspace, bare)
     kept = [row for row in rows if row["ref"] not in set(bare)]
-    redigest(tx, kept)
+    redigest(tx, workspace, kept)
     recut(tx, workspace, kept)
-    _forget_vectors(tx, [row["id"] for row in kept])
+    _forget_vectors(tx, workspace, [row["id"] for row in kept])
     _forget_past(tx, workspace, redactor)
     for change in done.rows("node"):
         if change.before["folded"] != change.after["folded"]:
@@ -57,8 +57,11 @@ def _forget_past(tx: Transaction, workspace: str, redactor: Redactor) -> None:
     )
     for row in rows:
         if any(redactor.found_in(text) for text in (row["title"], row["body"]) if text):
-            tx.run("DELETE FROM item_past WHERE id = ? AND until_seq = ?", row["id"], row["until_seq"])
+            sql = "DELETE FROM item_past WHERE workspace = ? AND id = ? AND until_seq = ?"
+            tx.run(sql, workspace, row["id"], row["until_seq"])
 
 
-def _forget_vectors(tx: Transaction, ids: Sequence[int]) -> None:
-    tx.many("DELETE FROM item_vector WHERE id = ?", [(id,) for id in ids])
+def _forget_vectors(tx: Transaction, workspace: str, ids: Sequence[int]) -> None:
+    """Of every model."""
+    sql = "DELETE FROM item_vector WHERE workspace = ? AND id = ?"
+    tx.many(sql, [(workspace, id) for id in ids])

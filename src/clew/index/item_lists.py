@@ -118,7 +118,7 @@ def in_areas(tx: Transaction, workspace: str) -> list[Row]:
     )
     linked = (
         "SELECT item.ref, item.source, item.kind, item.status, NULL AS tags, item.ts_ms, item_link.target AS area"
-        " FROM item_link JOIN item ON item.id = item_link.id"
+        " FROM item_link JOIN item ON item.workspace = item_link.workspace AND item.id = item_link.id"
         " WHERE item_link.workspace = ? AND item_link.target >= 'a:' AND item_link.target < 'a;'"
     )
     return tx.all(f"{tagged} UNION ALL {linked}", workspace, "a:%", "%\na:%", workspace)

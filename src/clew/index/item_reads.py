@@ -16,6 +16,7 @@ FOR_EVER = 2**63 - 1
 """Until when a version that nothing has replaced is live."""
 _WILD = re.compile(r"([\\%_])")
 _ESCAPED = r"\\\1"
+_SAME = "item_terms.workspace = item.workspace AND item_terms.id = item.id"
 
 
 def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, most: int) -> list[str]:
@@ -42,7 +43,7 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
     sql = (
         f"SELECT * FROM (SELECT found.*, {held} AS score FROM"
         " (SELECT item.*, ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded"
-        f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored"
+        f" FROM item JOIN item_terms ON {_SAME} WHERE item.workspace = ? {only}) found) scored"
         " WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
     )
     # The terms of each field are one line. With a blank on both sides of every term, LIKE finds whole terms only.
@@ -90,7 +91,7 @@ def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> lis
 def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[Row]:
     """Every item as it stood at a seq (`column` seq) or a time (`column` ts_ms)."""
     until = "until_seq" if column == "seq" else "until_ms"
-    now = f"SELECT {_READ}, {FOR_EVER} AS until FROM item JOIN item_terms ON item_terms.id = item.id"
+    now = f"SELECT {_READ}, {FOR_EVER} AS until FROM item JOIN item_terms ON {_SAME}"
     past = f"SELECT {_READ.replace('item_terms.', 'item.')}, item.{until} AS until FROM item_past item"
     found = tx.all(
         f"{now} WHERE item.workspace = ? AND item.{column} <= ?"
@@ -107,8 +108,9 @@ def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> li
     return list({row["id"]: row for row in found}.values())
 
 
-def items_by_id(tx: Transaction, ids: list[int]) -> dict[int, Row]:
-    rows = tx.all(f"SELECT * FROM item WHERE id IN ({placeholders(len(ids))})", *ids) if ids else []
+def items_by_id(tx: Transaction, workspace: str, ids: list[int]) -> dict[int, Row]:
+    sql = f"SELECT * FROM item WHERE workspace = ? AND id IN ({placeholders(len(ids))})"
+    rows = tx.all(sql, workspace, *ids) if ids else []
     return {row["id"]: row for row in rows}
 
 
@@ -185,26 +187,30 @@ def count_by_source(tx: Transaction, workspace: str) -> dict[str, int]:
     return {row["source"]: int(row["items"]) for row in tx.all(sql, workspace)}
 
 
-def items_of_past(tx: Transaction, ids: list[int], column: str, moment: int) -> dict[int, Row]:
+def items_of_past(tx: Transaction, workspace: str, ids: list[int], column: str, moment: int) -> dict[int, Row]:
     """Items as they stood at a seq or a time."""
     if not ids:
         return {}
     # Versions may share a millisecond. The one that ended first comes last and overwrites the others in the dict.
     until = "until_seq" if column == "seq" else "until_ms"
     sql = (
-        f"SELECT * FROM item_past WHERE id IN ({placeholders(len(ids))}) AND {column} <= ? AND {until} > ?"
-        f" ORDER BY {until} DESC, seq"
+        f"SELECT * FROM item_past WHERE workspace = ? AND id IN ({placeholders(len(ids))})"
+        f" AND {column} <= ? AND {until} > ? ORDER BY {until} DESC, seq"
     )
-    return {**items_by_id(tx, ids), **{row["id"]: row for row in tx.all(sql, *ids, moment, moment)}}
+    past = tx.all(sql, workspace, *ids, moment, moment)
+    return {**items_by_id(tx, workspace, ids), **{row["id"]: row for row in past}}
 
 
-def links_of(tx: Transaction, ids: list[int]) -> list[Row]:
+def links_of(tx: Transaction, workspace: str, ids: list[int]) -> list[Row]:
     """What these items point to."""
     if not ids:
         return []
     marks = placeholders(len(ids))
-    sql = f"SELECT id, relation, target FROM item_link WHERE id IN ({marks}) ORDER BY id, relation, target"
-    return tx.all(sql, *ids)
+    sql = (
+        f"SELECT id, relation, target FROM item_link WHERE workspace = ? AND id IN ({marks})"
+        " ORDER BY id, relation, target"
+    )
+    return tx.all(sql, workspace, *ids)
 
 
 def links_to(tx: Transaction, workspace: str, refs: list[str], limit: int | None = None) -> list[Row]:
@@ -225,7 +231,7 @@ _READ = (
 )
 _CHANGED = (
     f"SELECT {_READ.replace('item.id AS id', 'item_terms.id AS id')}, item_terms.change FROM item_terms"
-    " LEFT JOIN item ON item.id = item_terms.id"
+    f" LEFT JOIN item ON {_SAME}"
     " WHERE item_terms.workspace = ? AND item_terms.change > ? ORDER BY item_terms.change LIMIT ?"
 )
 

@@ -151,8 +151,8 @@ def mark_item(tx: Transaction, workspace: str, ref: str, status: str | None) -> 
         return False
     if row["status"] != status:
         seq, ts_ms = last_write(tx, workspace)
-        tx.run(_KEEP, max(seq + 1, row["seq"]), max(ts_ms + 1, row["ts_ms"]), row["id"])
-        tx.run("UPDATE item SET status = ? WHERE id = ?", status, row["id"])
+        tx.run(_KEEP, max(seq + 1, row["seq"]), max(ts_ms + 1, row["ts_ms"]), workspace, row["id"])
+        tx.run("UPDATE item SET status = ? WHERE workspace = ? AND id = ?", status, workspace, row["id"])
         recut(tx, workspace, [row])
     return True
 
@@ -181,9 +181,9 @@ def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
         return 0
     seq, ts_ms = last_write(tx, workspace)
     ids = [row["id"] for row in rows]
-    tx.many(_KEEP, [(seq + 1, ts_ms + 1, id) for id in ids])
-    tx.many("DELETE FROM item WHERE id = ?", [(id,) for id in ids])
-    tx.many("DELETE FROM item_link WHERE id = ?", [(id,) for id in ids])
+    tx.many(_KEEP, [(seq + 1, ts_ms + 1, workspace, id) for id in ids])
+    tx.many("DELETE FROM item WHERE workspace = ? AND id = ?", [(workspace, id) for id in ids])
+    tx.many(_DROP_LINKS, [(workspace, id) for id in ids])
     _set_terms(tx, workspace, [(id, None) for id in ids])
     return len(ids)
 
@@ -193,9 +193,10 @@ def recut(tx: Transaction, workspace: str, rows: list[Row]) -> None:
     _set_terms(tx, workspace, [(row["id"], item_terms(_stored(row))) for row in rows])
 
 
-def redigest(tx: Transaction, rows: list[Row]) -> None:
+def redigest(tx: Transaction, workspace: str, rows: list[Row]) -> None:
     """Let the digests of stored items follow their texts, so that their vectors are made anew."""
-    tx.many("UPDATE item SET digest = ? WHERE id = ?", [(_stored(row).digest(), row["id"]) for row in rows])
+    sql = "UPDATE item SET digest = ? WHERE workspace = ? AND id = ?"
+    tx.many(sql, [(_stored(row).digest(), workspace, row["id"]) for row in rows])
 
 
 def _stored(row: Row) -> Item:
@@ -281,9 +282,9 @@ def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, 
     fresh = [entry for entry in entries if entry.fresh]
     # The past is copied from the item as it is, so this comes before the item is updated.
     yield from _writes_of_the_past(workspace, known)
-    yield _UPDATE, [(*entry.columns(), entry.id) for entry in known]
-    yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), entry.id) for entry in known]
-    yield "DELETE FROM item_link WHERE id = ?", [(entry.id,) for entry in known]
+    yield _UPDATE, [(*entry.columns(), workspace, entry.id) for entry in known]
+    yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), workspace, entry.id) for entry in known]
+    yield _DROP_LINKS, [(workspace, entry.id) for entry in known]
     yield _INSERT, [(entry.id, workspace, entry.item.ref, *entry.columns()) for entry in fresh]
     yield _INSERT_TERMS, [(entry.id, workspace, entry.change, item_terms(entry.item)) for entry in fresh]
     yield _INSERT_LINK, [(entry.id, workspace, *target) for entry in entries for target in entry.item.targets()]
@@ -291,34 +292,37 @@ def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, 
 
 def _writes_of_the_past(workspace: str, known: list[NumberedItem]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     moved = [entry for entry in known if entry.moved]
-    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
+    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, workspace, entry.id) for entry in known if entry.differs]
     yield (
         _PROLONG,
         [(entry.item.seq, entry.item.ts_ms, workspace, entry.since, entry.id, entry.digest) for entry in moved],
     )
-    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, entry.id, entry.item.seq) for entry in moved]
+    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, workspace, entry.id, entry.item.seq) for entry in moved]
 
 
 def _set_terms(tx: Transaction, workspace: str, terms: list[tuple[int, str | None]]) -> None:
-    tx.many(_SET_TERMS, [(workspace, words, id) for id, words in terms])
+    tx.many(_SET_TERMS, [(workspace, words, workspace, id) for id, words in terms])
 
 
 _COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
+_HERE = "workspace = ? AND id = ?"
 _INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
-_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
+_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE {_HERE}"
 _INSERT_TERMS = "INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, ?, 0, ?)"
-_UPDATE_TERMS = "UPDATE item_terms SET change = ?, stale = 0, terms = ? WHERE id = ?"
+_UPDATE_TERMS = f"UPDATE item_terms SET change = ?, stale = 0, terms = ? WHERE {_HERE}"
 _LAST_CHANGE = "(SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?)"
-_SET_TERMS = f"UPDATE item_terms SET change = {_LAST_CHANGE} + 1, stale = 0, terms = ? WHERE id = ?"
+_SET_TERMS = f"UPDATE item_terms SET change = {_LAST_CHANGE} + 1, stale = 0, terms = ? WHERE {_HERE}"
+_DROP_LINKS = f"DELETE FROM item_link WHERE {_HERE}"
 _INSERT_LINK = "INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)"
 _KEEP = (
     f"INSERT INTO item_past (id, workspace, ref, {_COLUMNS}, terms, until_seq, until_ms)"
     f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
-    " FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.id = ?"
+    " FROM item JOIN item_terms ON item_terms.workspace = item.workspace AND item_terms.id = item.id"
+    " WHERE item.workspace = ? AND item.id = ?"
 )
 _PROLONG = (
     "UPDATE item_past SET until_seq = ?, until_ms = ? WHERE workspace = ? AND until_seq = ? AND id = ? AND digest = ?"
-    " AND EXISTS (SELECT 1 FROM item WHERE item.id = item_past.id"
+    " AND EXISTS (SELECT 1 FROM item WHERE item.workspace = item_past.workspace AND item.id = item_past.id"
     " AND coalesce(item.status, '') = coalesce(item_past.status, ''))"
 )
 """An item that is written again and again without a change has one past, not one for each time."""
@@ -362,11 +366,12 @@ _FOUND = {
 _ASKED = {
     "items that no search can find": (
         "SELECT count(*) FROM item WHERE workspace = ? AND NOT EXISTS"
-        " (SELECT 1 FROM item_terms WHERE item_terms.id = item.id AND item_terms.terms IS NOT NULL)"
+        " (SELECT 1 FROM item_terms WHERE item_terms.workspace = item.workspace AND item_terms.id = item.id"
+        " AND item_terms.terms IS NOT NULL)"
     ),
     "entries of the index whose item is gone": (
         "SELECT count(*) FROM item_terms WHERE workspace = ? AND terms IS NOT NULL AND NOT EXISTS"
-        " (SELECT 1 FROM item WHERE item.id = item_terms.id)"
+        " (SELECT 1 FROM item WHERE item.workspace = item_terms.workspace AND item.id = item_terms.id)"
     ),
     "packs that reach beyond the last change": (
         "SELECT count(*) FROM index_pack WHERE workspace = ? AND high >"
@@ -379,8 +384,9 @@ _ASKED = {
     "items that a model passed over": (
         "SELECT count(*) FROM vector_progress JOIN item_terms ON item_terms.workspace = vector_progress.workspace"
         " AND item_terms.change <= vector_progress.change WHERE vector_progress.workspace = ?"
-        " AND item_terms.terms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM item_vector"
-        " WHERE item_vector.model = vector_progress.model AND item_vector.id = item_terms.id)"
+        " AND item_terms.terms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM item_vector WHERE"
+        " item_vector.workspace = item_terms.workspace AND item_vector.model = vector_progress.model"
+        " AND item_vector.id = item_terms.id)"
     ),
 }
 

@@ -73,11 +73,11 @@ def lag(tx: Transaction, workspace: str, model: str) -> int:
     return int(tx.value(sql, workspace, done))
 
 
-def digests(tx: Transaction, model: str, ids: list[int]) -> dict[int, str]:
+def digests(tx: Transaction, workspace: str, model: str, ids: list[int]) -> dict[int, str]:
     if not ids:
         return {}
-    sql = f"SELECT id, digest FROM item_vector WHERE model = ? AND id IN ({placeholders(len(ids))})"
-    return {row["id"]: row["digest"] for row in tx.all(sql, model, *ids)}
+    sql = f"SELECT id, digest FROM item_vector WHERE {_HERE} IN ({placeholders(len(ids))})"
+    return {row["id"]: row["digest"] for row in tx.all(sql, workspace, model, *ids)}
 
 
 def same_text(tx: Transaction, model: str, wanted: list[str]) -> dict[str, Packed]:
@@ -98,7 +98,8 @@ def keep(
         # Another process was faster and may have embedded newer texts of these items; ours would be a step back.
         return
     if gone:
-        tx.run(f"DELETE FROM item_vector WHERE model = ? AND id IN ({placeholders(len(gone))})", model, *gone)
+        sql = f"DELETE FROM item_vector WHERE {_HERE} IN ({placeholders(len(gone))})"
+        tx.run(sql, workspace, model, *gone)
     first = (row["last_number"] if row else 0) + 1
     tx.many(
         _PUT,
@@ -144,9 +145,10 @@ def forget_other_models(tx: Transaction, model: str) -> None:
     tx.run("DELETE FROM vector_progress WHERE model <> ?", model)
 
 
+_HERE = "workspace = ? AND model = ? AND id"
 _PUT = (
     "INSERT INTO item_vector (workspace, model, id, number, digest, scale, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (id, model) DO UPDATE SET"
+    " ON CONFLICT (workspace, model, id) DO UPDATE SET"
     " number = excluded.number, digest = excluded.digest, scale = excluded.scale, data = excluded.data"
 )
 _PROGRESS = (
@@ -186,9 +188,8 @@ class VectorServer:
 
     def of(self, tx: Transaction, numbers: Iterable[float], ids: list[int]) -> Scores:
         """Those of these items that have a vector."""
-        # Not by workspace: a planner without statistics would read all of its vectors and then drop most.
-        sql = f"SELECT id, {self._product()} FROM item_vector WHERE model = ? AND id = ANY(?)"
-        found = tx.tuples(sql, _text(numbers), self.model, ids) if ids else []
+        sql = f"SELECT id, {self._product()} FROM item_vector WHERE {_HERE} = ANY(?)"
+        found = tx.tuples(sql, _text(numbers), self.workspace, self.model, ids) if ids else []
         return [(id, score) for id, score in found]
 
     def _product(self) -> str:

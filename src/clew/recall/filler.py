@@ -86,7 +86,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None, pause: Pa
             return None
         texts = _texts(bound, rows)
         wanted = {id: _digest(text) for id, text in texts.items()}
-        have = vectors.digests(bound.tx, model.id, list(wanted))
+        have = vectors.digests(bound.tx, bound.workspace, model.id, list(wanted))
         wanted = {id: digest for id, digest in wanted.items() if have.get(id) != digest}
         # The same text has the same vector, so it is not embedded twice.
         known = vectors.same_text(bound.tx, model.id, sorted(set(wanted.values())))
@@ -135,7 +135,7 @@ def embedded(model: Embedder, texts: dict[int, str]) -> dict[int, vectors.Packed
 
 
 def _texts(ctx: Context, rows: list[Row]) -> dict[int, str]:
-    items = items_by_id(ctx.tx, [row["id"] for row in rows if row["terms"] is not None])
+    items = items_by_id(ctx.tx, ctx.workspace, [row["id"] for row in rows if row["terms"] is not None])
     return {id: text_of(item, _lead(ctx, item)) for id, item in items.items()}
 
 

@@ -101,7 +101,7 @@ def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[in
     place = {corpus.refs[slot]: slot for slot in slots}
     ids = {int(corpus.ids[slot]): slot for slot in slots}
     found: list[tuple[int, str, str]] = [
-        (ids[row["id"]], row["relation"], row["target"]) for row in links_of(ctx.tx, list(ids))
+        (ids[row["id"]], row["relation"], row["target"]) for row in links_of(ctx.tx, ctx.workspace, list(ids))
     ]
     found += [
         (place[row["target"]], f"{row['relation']} (from)", _ref(corpus, row["id"]))

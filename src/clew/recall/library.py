@@ -115,7 +115,7 @@ def holding(ctx: Context, words: list[str], limit: int, sources: tuple[str, ...]
         ids = [int(corpus.ids[slot]) for slot in best]
         held = [int(scores[slot]) for slot in best]
     # Another thread may have refreshed the corpus beyond what this transaction sees; such ids have no row here.
-    rows = items_by_id(ctx.tx, ids)
+    rows = items_by_id(ctx.tx, ctx.workspace, ids)
     return [{**rows[id], "score": score} for id, score in zip(ids, held, strict=True) if id in rows]
 
 

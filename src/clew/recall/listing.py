@@ -93,7 +93,7 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
             slots = slots if request.history else slots[~in_states(corpus, slots, ENDED)]
             slots = slots[np.argsort(-corpus.seq[slots], kind="stable")]
             ids = [int(corpus.ids[slot]) for slot in slots[: request.limit]]
-        rows = items_by_id(bound.tx, ids)
+        rows = items_by_id(bound.tx, bound.workspace, ids)
         return _listing(bound, request, [rows[id] for id in ids if id in rows], len(slots) - len(ids))
 
 

@@ -321,9 +321,9 @@ class Search:
 
     def _rows(self, ctx: Context, ids: list[int]) -> dict[int, Row]:
         if self.request.as_of is None:
-            return items_by_id(ctx.tx, ids)
+            return items_by_id(ctx.tx, ctx.workspace, ids)
         column, moment = moment_of(self.request.as_of, ctx.now_ms)
-        return items_of_past(ctx.tx, ids, column, moment)
+        return items_of_past(ctx.tx, ctx.workspace, ids, column, moment)
 
     def _beside(
         self,

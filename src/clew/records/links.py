@@ -140,9 +140,9 @@ def neighbours(ctx: Context, ids: list[str]) -> set[str]:
     """Records at the other end of any stored or indexed link of some records, asked for all of them together."""
     own = item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)
     pointing = item_reads.links_to(ctx.tx, ctx.workspace, ids, MOST_NEIGHBOURS)
-    items = item_reads.items_by_id(ctx.tx, [row["id"] for row in pointing])
+    items = item_reads.items_by_id(ctx.tx, ctx.workspace, [row["id"] for row in pointing])
     return {
-        *(row["target"] for row in item_reads.links_of(ctx.tx, [row["id"] for row in own])),
+        *(row["target"] for row in item_reads.links_of(ctx.tx, ctx.workspace, [row["id"] for row in own])),
         *(item["ref"] for item in items.values()),
         *linked_by_hand(ctx, ids),
     }
@@ -175,9 +175,12 @@ def _stored_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 def _indexed(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """What fields and texts of items name."""
     own = [row["id"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])]
-    found = [RecordLink(id, row["relation"], row["target"]) for row in item_reads.links_of(ctx.tx, own)[:limit]]
+    found = [
+        RecordLink(id, row["relation"], row["target"])
+        for row in item_reads.links_of(ctx.tx, ctx.workspace, own)[:limit]
+    ]
     rows = item_reads.links_to(ctx.tx, ctx.workspace, [id], limit)
-    items = item_reads.items_by_id(ctx.tx, [row["id"] for row in rows])
+    items = item_reads.items_by_id(ctx.tx, ctx.workspace, [row["id"] for row in rows])
     return found + [RecordLink(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
 
 

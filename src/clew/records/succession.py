@@ -44,7 +44,7 @@ def state_of(ctx: Context, id: str) -> State | None:
 def predecessors(ctx: Context, id: str) -> list[str]:
     """The records whose place a record took, as it says itself or as was said when they were replaced."""
     own = [row["id"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])]
-    named = [row["target"] for row in item_reads.links_of(ctx.tx, own) if row["relation"] in _SUCCEEDS]
+    named = [row["target"] for row in item_reads.links_of(ctx.tx, ctx.workspace, own) if row["relation"] in _SUCCEEDS]
     sql = "SELECT to_id FROM record_link WHERE workspace = ? AND from_id = ? AND rel = ? ORDER BY seq"
     linked = [row["to_id"] for row in ctx.tx.all(sql, ctx.workspace, id, REPLACES)]
     return [other for other in dict.fromkeys([*named, *linked]) if other != id]
@@ -78,7 +78,7 @@ def successors_of(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
     """Of each of these records those that took its place, or were meant to."""
     found: dict[str, list[str]] = {id: [] for id in ids}
     named = [row for row in item_reads.links_to(ctx.tx, ctx.workspace, list(found)) if row["relation"] in _SUCCEEDS]
-    items = item_reads.items_by_id(ctx.tx, sorted({row["id"] for row in named}))
+    items = item_reads.items_by_id(ctx.tx, ctx.workspace, sorted({row["id"] for row in named}))
     for row in named:
         if row["id"] in items:
             found[row["target"]].append(items[row["id"]]["ref"])

@@ -120,7 +120,7 @@ def _premises_of(ctx: Context, ids: Sequence[str], rows: Sequence[Row]) -> dict[
 
 
 def _indexed(ctx: Context, ids: list[int]) -> list[Row]:
-    return [link for link in item_reads.links_of(ctx.tx, ids) if link["relation"] in RESTS_ON]
+    return [link for link in item_reads.links_of(ctx.tx, ctx.workspace, ids) if link["relation"] in RESTS_ON]
 
 
 def _of_cards(ctx: Context, rows: Sequence[Row]) -> list[tuple[str, str]]:

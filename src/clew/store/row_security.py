@@ -33,7 +33,6 @@ _OTHERS = {
     "workspace": _ANY_ENTERED,  # the list of their names, which the server narrows to those of the caller
     "counter": f"{_OWN_ROWS} OR (workspace = '' AND {_ANY_ENTERED})",  # also those of the whole store
     "node_grams": _NUMBERED_ROWS,
-    "history_words": _NUMBERED_ROWS,
 }
 _TABLES = (
     "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from clew.errors import ClewError
-from clew.faces.web.bearer import AGENT
 from clew.faces.web.gate import PageGate
 from clew.faces.web.live import LIGHT, Live, Message
 from clew.faces.web.wire_shapes import ask, outlines, readable, snapshot
@@ -92,6 +92,8 @@ class Outbox:
 CHANNELS = ("reasoning", "sessions", "events")
 LISTED = 100
 MAX_MESSAGE = 10_000
+RECOGNIZED_FOR = 1.0
+"""Seconds for which an open socket is not asked again who it is."""
 
 
 class Sockets:
@@ -116,7 +118,7 @@ class Sockets:
             return
         self.count += 1
         try:
-            await SocketConversation(self._clew, self._live, socket, principal).run()
+            await SocketConversation(self._clew, self._gate, self._live, socket, principal).run()
         finally:
             self.count -= 1
 
@@ -140,9 +142,11 @@ class Subscription:
 class SocketConversation:
     """One socket: what it subscribed to, and what waits to be sent."""
 
-    def __init__(self, clew: Clew, live: Live, socket: WebSocket, principal: Principal = AGENT) -> None:
+    def __init__(self, clew: Clew, gate: PageGate, live: Live, socket: WebSocket, principal: Principal) -> None:
         self._principal = principal
+        self._recognized = time.monotonic()
         self._clew = clew
+        self._gate = gate
         self._live = live
         self._socket = socket
         self._wishes: dict[str, Subscription] = {}
@@ -173,9 +177,20 @@ class SocketConversation:
     async def _send(self) -> None:
         try:
             while True:
-                await self._socket.send_text(await self._outbox.take())
+                text = await self._outbox.take()
+                if not await self._is_still_known():
+                    return await self._socket.close(1008, "not allowed any more")
+                await self._socket.send_text(text)
         except (WebSocketDisconnect, RuntimeError):
             pass
+
+    async def _is_still_known(self) -> bool:
+        """A token may be revoked, and a person sign out, while the socket is open."""
+        now = time.monotonic()
+        if now - self._recognized < RECOGNIZED_FOR:
+            return True
+        self._recognized = now
+        return await self._gate.principal(self._socket) == self._principal
 
     def feeds(self, workspace: str) -> set[str]:
         """The subscribed feeds. Called from the feed's thread while the loop may change the dict, hence the copy."""

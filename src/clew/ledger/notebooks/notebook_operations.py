@@ -18,6 +18,7 @@ from clew.ledger.notebooks import books, srcmd
 from clew.ledger.notebooks.books import Notebook, NotebookCell
 from clew.ledger.notebooks.runtimes import ENDINGS, language_of
 from clew.ledger.notebooks.srcmd import TEMPLATES
+from clew.memory.files.directory import is_memory
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, Title, View, operation
@@ -269,6 +270,8 @@ def _write(ctx: Context, path: str, text: str) -> str:
     if not path.endswith(".src.md"):
         raise invalid("path", "must end with .src.md")
     file = confined(ctx.files, path)
+    if is_memory(ctx, file):
+        raise invalid("path", "lies in the folder of memory", "Give a path outside of it.")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         _replace(file, text)

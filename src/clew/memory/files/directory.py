@@ -76,6 +76,16 @@ def root_of(ctx: Context) -> Path | None:
     return settings.home / "workspaces" / ctx.workspace.replace("/", "+") / "memory"
 
 
+def is_memory(ctx: Context, file: Path) -> bool:
+    """Whether a file lies where memory is read from: what somebody saves there counts as a person's edit."""
+    root = root_of(ctx)
+    places = [ctx.settings.home / "workspaces", *(root / folder for folder in FOLDERS if root is not None)]
+    # Small letters, because some file systems do not tell them from capitals.
+    spelled = Path(str(file).casefold())
+    own = any(spelled.is_relative_to(str(place.resolve()).casefold()) for place in places)
+    return own or OWN in spelled.parts
+
+
 def shown_root(ctx: Context) -> str:
     """The workspace as the seed shows it: a path, or the id where there are no files."""
     root = root_of(ctx)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
@@ -24,7 +24,7 @@ from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
 from clew.recall.models import is_loaded
 from clew.recall.search import Request, Search
 from clew.records.doubts import keep_beside
-from clew.records.focus import open_focus, step_name
+from clew.records.focus import open_focus, step_name, step_titled
 from clew.records.links import add_link, kind_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.retract import retract_within, retraction, writing_about
@@ -34,7 +34,7 @@ from clew.records.topic import words_of
 from clew.records.verdicts import verdict_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, View, operation
-from clew.registry.vocabulary import DURABLE, THOUGHT, read_kind
+from clew.registry.vocabulary import DURABLE, KINDS, THOUGHT, read_kind
 from clew.surroundings import clew_command
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
@@ -51,7 +51,9 @@ class Remember(Input):
     synonyms: ClassVar[dict[str, str]] = {
         "content": "text",
         "statement": "text",
-        "type": "kind",
+        "message": "text",
+        "note": "text",
+        **dict.fromkeys(("type", "category"), "kind"),
         "reason": "why",
         "rationale": "why",
         "files": "about",
@@ -59,8 +61,19 @@ class Remember(Input):
         "tags": "about",
         "supersedes": "replaces",
         "depends_on": "rests_on",
+        "coexists_with": "beside",
         **dict.fromkeys(("expires", "expires_at", "valid_until", "review_at"), "review_by"),
     }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_kind(cls, given: Any) -> Any:
+        """`decision: "Use zstd"` is the text of a decision."""
+        named = [] if not isinstance(given, dict) or "text" in given else sorted(set(given) & set(KINDS))
+        if len(named) != 1 or not isinstance(given[named[0]], str):
+            return given
+        rest = {name: value for name, value in given.items() if name != named[0]}
+        return {"kind": named[0], **rest, "text": given[named[0]]}
 
     text: Annotated[Text, Field(min_length=1, description="What to keep, in a sentence or two.")]
     kind: Annotated[
@@ -102,6 +115,7 @@ class Noted:
     repeats: tuple[tuple[str, str], ...] = ()
     proposal: str | None = None
     written: bool = True
+    restates: str | None = None
     settled: tuple[str, ...] = ()
     """What the record, which was there already, holds beside from now on."""
 
@@ -120,6 +134,8 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
     lines += _near_lines(result)
+    if result.get("suspect"):
+        lines.append(result["suspect"])
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
     if result.get("guard"):
@@ -149,9 +165,10 @@ def _near_lines(result: dict[str, Any]) -> list[str]:
 def _ways_on(result: dict[str, Any], against: list[str]) -> str:
     """What the author can do about a contradiction. Who said already that both hold, said it of another's record."""
     instead = f"if it takes their place, say it again with replaces=[{', '.join([*result['replaces'], *against])}]"
-    if result.get("beside"):
+    if set(against) <= set(result.get("beside", [])):
         return f"{instead}; whether both hold is for a person to say where a record is another's"
-    return f"{instead}; if both hold, with beside=[{', '.join(against)}]"
+    beside = [*result.get("beside", []), *against]
+    return f"{instead}; if both hold, with beside=[{', '.join(beside)}]"
 
 
 @operation(
@@ -172,11 +189,22 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     if kind == THOUGHT:
         return _thought(ctx, args)
     if kind not in DURABLE:
-        return _answer(args, _card(ctx, args, kind, text), [])
+        card = _card(ctx, args, kind, text)
+        return _answer(args, card, [], _suspicion(ctx, args, card.id))
     # Before the write and outside of its transaction: looking for neighbours must not hold up other writers.
     near = _neighbours(ctx, text)
     noted = _durable(ctx, args, kind, text, near)
-    return _answer(args, noted, _related(near, noted, args, text) if noted.written else [])
+    related = _related(near, noted, args, text) if noted.written else []
+    return _answer(args, noted, related, _suspicion(ctx, args, noted.id))
+
+
+def _suspicion(ctx: Context, args: Remember, id: str) -> str | None:
+    """That what a new record rests on does not hold, which its author may not know."""
+    if not args.rests_on:
+        return None
+    with ctx.reading() as bound:
+        doubt = verdict_of(bound, id).suspect
+    return doubt.label if doubt is not None else None
 
 
 def _checked_text(args: Remember) -> str:
@@ -196,8 +224,9 @@ def _with_review_date(ctx: Context, args: Remember) -> Remember:
     return args.model_copy(update={"review_by": review_date(args.review_by, ctx.clock(), without)})
 
 
-def _answer(args: Remember, noted: Noted, related: list[dict[str, str]]) -> dict[str, Any]:
+def _answer(args: Remember, noted: Noted, related: list[dict[str, str]], suspect: str | None) -> dict[str, Any]:
     optional = {
+        "suspect": suspect,
         "beside": args.beside,
         "settled": list(noted.settled),
         "guard": "waits" if args.guard is not None else None,
@@ -327,6 +356,7 @@ def _noted(kept: Kept) -> Noted:
         tuple((block.id, block.get("Statement") or "") for block in kept.repeats),
         kept.proposal_id,
         kept.written,
+        kept.restates,
     )
 
 
@@ -341,7 +371,7 @@ def _neighbours(ctx: Context, text: str) -> list[Json]:
 def _related(near: Sequence[Json], noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
     """Those to tell the author of. Whether they agree is for the author to judge, who has both at hand."""
     clashing = (*noted.contradicts, *noted.may_contradict)
-    told = {noted.id, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
+    told = {noted.id, noted.restates, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
     own = words_of(text)
     live = [hit for hit in near if hit["_id"] not in told and hit["status"] in (statuses.ACTIVE, statuses.PROPOSED)]
     alike = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
@@ -359,9 +389,14 @@ def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
     if named is None:
         return None, None
     task = work_by_id(ctx, named)
-    wanted = step_name(args.step) if args.step is not None else _strict_step(ctx, task)
+    wanted = _step_of(ctx, task, args.step) if args.step is not None else _strict_step(ctx, task)
     step = resolve_step(ctx, scope_of(ctx, task.id), wanted) if wanted is not None else None
     return task.id, step
+
+
+def _step_of(ctx: Context, task: Work, given: str) -> str:
+    titled = step_titled(ctx, task, given)
+    return step_name(given) if titled is None else titled.path
 
 
 def _strict_step(ctx: Context, task: Work) -> str | None:

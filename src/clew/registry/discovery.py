@@ -27,7 +27,7 @@ SEARCH_BUDGET = Budget(
 
 class OpSearch(Bounded):
     names_workspace = False
-    synonyms: ClassVar[dict[str, str]] = dict.fromkeys(("q", "text", "search", "words"), "query")
+    synonyms: ClassVar[dict[str, str]] = dict.fromkeys(("q", "text", "search", "words", "name", "wish"), "query")
 
     query: Annotated[Name, Field(description="Words, or the name of an operation.")]
     limit: Annotated[int, Field(ge=1, le=50, description="Most operations to return.")] = 8
@@ -155,11 +155,21 @@ class Forwarded(Input):
     @classmethod
     def _gathered(cls, given: Any) -> Any:
         inner = given.get("arguments", {}) if isinstance(given, dict) else None
+        if isinstance(inner, str) and not inner.lstrip().startswith("{"):
+            return _with_only_argument(given, inner)
         if not isinstance(inner, dict):
             return given
         beside = {name: value for name, value in given.items() if name not in cls.model_fields and name not in inner}
         rest = {name: value for name, value in given.items() if name not in beside}
         return {**rest, "arguments": {**beside, **inner}} if beside and "name" in given else given
+
+
+def _with_only_argument(given: dict[str, Any], value: str) -> Any:
+    """A bare text is the argument of an operation that needs one only."""
+    name = next((given[name] for name in ("name", *_CALL_NAMES) if isinstance(given.get(name), str)), "")
+    entry = catalogue().find(name)
+    required = entry.input_schema.get("required", []) if entry is not None else []
+    return {**given, "arguments": {required[0]: value}} if len(required) == 1 else given
 
 
 class OpRead(Forwarded):

@@ -148,7 +148,7 @@ def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "blocked": True, "reason": reason}
     blocked = replace(step, blocked=True, block_reason=reason)
     change_step(ctx, task, step, blocked, Change("step_blocked", "step_block_set", payload))
-    return Retracted("canceled", note=f"it still stands in {task.id}; tasks_delete removes it")
+    return Retracted("canceled", note=f"it stays listed in {task.id} as canceled; tasks_delete removes it")
 
 
 def _reopened(ctx: Context, task: Work, step: Step) -> Retracted:

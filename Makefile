@@ -90,7 +90,7 @@ index: $(VENV)/test.stamp
 	@$(PY) -m clew.registry.build
 
 # Generated and not in git: rebuilt when a source file is newer, so that nobody works with the index of an older checkout.
-$(INDEX): $(VENV)/run.stamp $(shell find src/clew -name '*.py')
+$(INDEX): $(VENV)/run.stamp $(shell find src/clew -name '*.py') src/clew/registry/wishes.txt
 	@$(PY) -m clew.registry.build --index-only 2>/dev/null && touch $@
 
 # Everything that is handed to others. The plugin folder is committed; the bundle and the archives are not. The wheel is

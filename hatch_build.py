@@ -1,4 +1,4 @@
-"""Builds `clew/registry/index.json` from the declarations, for every wheel, archive and editable install.
+"""Builds `clew/registry/index.json`, and the vectors by which operations are searched, from the declarations, for every wheel, archive and editable install.
 
 In a checkout it also says that the model is to be installed from its folder, as no registry of packages needs to be
 asked for it. A source archive has no such folder, so what is built from one names the package like any other.
@@ -30,7 +30,7 @@ class IndexBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         command = [sys.executable, "-m", "clew.registry.build", "--index-only"]
         subprocess.run(command, env=environment, check=True)
-        build_data["artifacts"].append("src/clew/registry/index.json")
+        build_data["artifacts"] += ["src/clew/registry/index.json", "src/clew/registry/wish_vectors.bin"]
 
 
 class ModelMetadataHook(MetadataHookInterface):

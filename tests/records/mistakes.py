@@ -172,6 +172,59 @@ THIRD = [
 """Forty of a third reader, of whom the answers of 2026-11-19 mended 27."""
 
 
+FOURTH = [
+    # tools of other memory servers
+    Mistake(
+        "create_entities",
+        {"entities": [{"name": "billing", "entityType": "service", "observations": ["runs on port 8080"]}]},
+        "remember",
+        {"text": "billing service runs on port 8080"},
+    ),
+    Mistake("add_memory", {"content": "CI runs on Linux"}, "remember", {"text": "CI runs on Linux"}),
+    Mistake("mem_add", {"text": "60 a minute", "category": "fact"}, "remember", {"kind": "fact"}),
+    Mistake("search_nodes", {"query": "utc"}, "recall", {"query": "utc"}),
+    Mistake("read_graph", {}, "record_list"),
+    Mistake("list_memories", {}, "record_list"),
+    Mistake("open_nodes", {"names": ["D-2"]}, "open", {"id": "D-2"}),
+    Mistake("get_memory", {"memory_id": "D-2"}, "open", {"id": "D-2"}),
+    Mistake("delete_memory", {"memory_id": "F-1", "reason": "wrong"}, "retract", {"id": "F-1", "why": "wrong"}),
+    Mistake("delete_all_memories", {}, "op_search"),
+    Mistake("store_memory", {"content": "8080", "metadata": {"type": "fact"}}, "remember", {"kind": "fact"}),
+    Mistake("write_note", {"title": "Port", "content": "8080", "folder": "n"}, "remember", {"title": "Port"}),
+    Mistake("update_memory", {"memory_id": "D-2", "content": "Berlin time"}, "remember", {"replaces": ["D-2"]}),
+    Mistake("get_rules", {}, "recall", {"kinds": ["rule"]}),
+    Mistake("log_decision", {"text": "Use zstd", "why": "fast"}, "remember", {"kind": "decision"}),
+    Mistake("record_decision", {"decision": "Use zstd", "rationale": "fast"}, "remember", {"kind": "decision"}),
+    Mistake("finish_task", {"task": "TASK-001"}, "open", {"id": "TASK-001"}),
+    # what is said in the place of an id
+    Mistake("open", {"id": "DEC-2"}, "open", {"id": "D-2"}),
+    Mistake("open", {"id": "D-2, D-1"}, "open", {"id": "D-2"}),
+    Mistake("open", {"id": "Times are in UTC"}, "open", {"id": "D-2"}),
+    Mistake("open", {"id": "Parse logs"}, "open", {"id": "TASK-001"}),
+    Mistake("retract", {"id": "Times are in UTC", "why": "wrong"}, "retract", {"id": "D-2"}),
+    Mistake("retract", {"id": ["D-2", "D-1"], "why": "wrong"}, "retract", {"id": "D-2"}),
+    Mistake("resume", {"task": "1"}, "resume", {"task": "TASK-001"}),
+    Mistake("remember", {"text": "x", "kind": "fact", "task": "Parse logs"}, "remember", {"task": "TASK-001"}),
+    # values in other forms
+    Mistake("remember", {"fact": "The port is 8080"}, "remember"),
+    Mistake("remember", {"text": "x", "kind": "fact", "why": {"reason": "old machines"}}, "remember"),
+    Mistake("remember", {"text": ["CI is slow", "CI is on Linux"], "kind": "fact"}, "remember"),
+    Mistake("remember", {"text": "x", "kind": "fact", "about": {"file": "ci.yml"}}, "remember"),
+    Mistake("remember", {"text": "x", "kind": "fact", "review_by": "31.12.2026"}, "remember"),
+    Mistake("remember", {"text": "x", "kind": "fact", "step": "writer"}, "remember"),
+    Mistake("recall", {"query": ["logs", "archive"]}, "recall"),
+    Mistake("recall", {"query": "log", "filter": {"kind": "decision"}}, "recall"),
+    Mistake("recall", {"id": "D-2"}, "recall"),
+    Mistake("start", {"goal": "Ship it", "tasks": ["tag", "push"]}, "start"),
+    Mistake("start", {"title": "Ship", "steps": [{"title": "tag", "status": "todo"}]}, "start", {"title": "Ship"}),
+    Mistake("close", {"step": "writer", "status": "done", "unproven": "by eye"}, "close", {"step": "writer"}),
+    Mistake("op_call", {"name": "tasks_block", "arguments": {"step": "s:1", "reason": "no disk"}}, "tasks_block"),
+    Mistake("op_call", {"name": "tasks_edit", "arguments": {"id": "TASK-001", "title": "Parse"}}, "tasks_edit"),
+    Mistake("op_read", {"name": "block_history", "arguments": "D-2"}, "block_history"),
+]
+"""Forty of a fourth reader, of whom the answers of 2026-11-20 first mended 12."""
+
+
 def project(clew: Clew, number: int) -> Caller:
     """A small project of one agent, in a workspace of its own."""
     agent = connected(clew, "coder", f"c{number}")

@@ -64,8 +64,8 @@ def test_a_suggestion_has_no_argument_that_nobody_wrote(agent: Caller) -> None:
 def test_no_suggestion_acts_on_something_else_than_was_named(clew: Clew) -> None:
     agent = project(clew, 1)
     assert agent("close", id="s:1", unproven="by eye")["step"] == "s:1"
-    ways = agent.answer("tasks_note", task="TASK-001", id="s:2", note="x").envelope["suggestions"]
-    assert all("id" in way["params"] or way["target"] == "op_search" for way in ways if way["target"] != "op_read")
+    agent("tasks_note", task="TASK-001", id="s:2", note="half of it")
+    assert "half of it" in "\n".join(agent.lines("open", id="s:2")), "an argument is known by the form of its value"
     refused = agent.answer("close", status="done", step="s:0").envelope["suggestions"][0]
     assert "task" not in refused["params"]
 
@@ -151,3 +151,40 @@ def test_a_green_run_of_more_clears_a_reported_failure(clew: Clew, tmp_path: Pat
     assert "FAILED (reported)" in other["message"]
     done = agent.lines("close", proof={"command": "pytest -q tests", "exit_code": 0, "output": "9 passed"})
     assert done[0].startswith("TASK-001 s:0 closed 1/1: CLAIMED: pytest -q tests -> exit 0")
+
+
+def test_a_record_named_by_its_kind_is_of_that_kind(agent: Caller) -> None:
+    assert agent("remember", decision="The mast is painted", why="rust")["kind"] == "decision"
+    assert agent.error("remember", decision="The mast is red", fact="It is 12 m high")["code"] == "INVALID_INPUT"
+
+
+def test_words_that_a_call_needs_are_never_left_out(clew: Clew) -> None:
+    agent = project(clew, 1)
+    ways = agent.answer("close", step="s:1", unproven=True).envelope["suggestions"]
+    assert {way["target"] for way in ways} == {"op_search"}, "closed without a reason it would be refused again"
+    ways = agent.answer("start", title="Parse logs", task_id="TASK-001", steps=["bench"]).envelope["suggestions"]
+    assert {way["target"] for way in ways} == {"op_search"}, "without the task it would start another one"
+
+
+def test_the_fix_of_a_wrong_argument_is_the_callers_own_call(agent: Caller) -> None:
+    line = agent.lines("recall", query="mast", limit="all")[0]
+    assert line.endswith(" | fix: recall query=mast")
+
+
+def test_what_rests_on_something_withdrawn_says_so_at_once(agent: Caller) -> None:
+    agent("remember", kind="fact", text="Ropes are 40 m long")
+    agent("retract", id="F-1", why="measured wrong")
+    lines = agent.lines("remember", kind="decision", text="Buy two anchors", rests_on=["F-1"])
+    assert lines[1] == "suspect: rests on F-1 (withdrawn)"
+
+
+def test_lists_that_op_search_leads_to_are_lines(clew: Clew) -> None:
+    agent = project(clew, 1)
+    listed = agent.lines("op_read", name="record_list", arguments={"kind": "decision"})
+    assert listed[0].startswith("D-2 (decision, in force, coder") and "decision=2" in listed[-1]
+    agent("remember", kind="decision", text="Times are local", why="people asked", replaces="D-2")
+    history = agent.lines("op_read", name="block_history", arguments={"block_id": "D-2"})
+    assert history[0] == "D-2 (decision, superseded): Times are in UTC" and history[-1].startswith("version 1, ")
+    assert "  +Status: superseded" in history
+    handed = agent.lines("op_call", name="tasks_handoff")
+    assert handed[0] == "TASK-001 Parse logs: TODO" and handed[-1].startswith("next: ")

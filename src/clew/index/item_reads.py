@@ -30,6 +30,12 @@ def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, m
     return [row["found"] for row in tx.all(sql, pattern, workspace, source, pattern, pattern, most)]
 
 
+def items_titled(tx: Transaction, workspace: str, title: str, most: int) -> list[Row]:
+    """Items with exactly this title, whatever its case."""
+    sql = "SELECT ref, title FROM item WHERE workspace = ? AND lower(title) = ? ORDER BY ref LIMIT ?"
+    return tx.all(sql, workspace, title.lower(), most)
+
+
 def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
     """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking.
 

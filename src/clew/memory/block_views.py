@@ -22,7 +22,7 @@ from clew.memory.governance import receipts
 from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
-from clew.registry.operation import BARE, Bounded, Whole, operation
+from clew.registry.operation import BARE, Bounded, View, Whole, operation
 from clew.registry.paging import After, follow_after, following, next_after, position
 from clew.registry.record import opener
 
@@ -187,7 +187,35 @@ class BlockHistory(Bounded):
     limit: Annotated[int, Field(ge=1, le=100, description="Most versions to show, newest first.")] = 20
 
 
-@operation("block_history", mode="own", budget=HISTORY_BUDGET, example={"block_id": "D-20260213-001"}, view=BARE)
+def history_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """What the block says, then a line for each version and what changed in it."""
+    says = f": {result['says']}" if result["says"] else ""
+    head = f"{result['block_id']} ({result['kind']}, {result['status']}){says}"
+    left = result["versions_total"] - len(result["versions"])
+    more = [f"and {left} earlier"] if left else []
+    return [head, *(line for version in result["versions"] for line in _version_lines(version)), *more]
+
+
+def _version_lines(version: dict[str, Any]) -> list[str]:
+    by = version.get("agent") or "nobody named"
+    undone = ", rolled back" if version.get(statuses.ROLLED_BACK) else ""
+    cause = f" ({version['cause']}{undone})" if version.get("cause") else ""
+    became = "removed" if version["removed"] else version["status"]
+    head = f"version {version['version']}, {version['ts'][:16]}, {by}: {became}{cause}"
+    # The first version is all new, and what it says stands in the others' changes or in the head.
+    changed = (
+        [line for line in version.get("diff", "").splitlines() if line[:1] in "+-"] if version["version"] > 1 else []
+    )
+    return [head, *(f"  {line}" for line in changed)]
+
+
+@operation(
+    "block_history",
+    mode="own",
+    budget=HISTORY_BUDGET,
+    example={"block_id": "D-20260213-001"},
+    view=View(bare=BARE.bare, lines=history_lines),
+)
 def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
     """Show a block with every version: what changed, who changed it, when, and which proposal and receipt did it."""
     id = check_block_id(args.block_id)

@@ -61,12 +61,13 @@ SERVED = 0.7
 
 class Recall(Bounded):
     synonyms: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("q", "question", "text", "search"), "query"),
+        **dict.fromkeys(("q", "question", "text", "search", "id"), "query"),
         **dict.fromkeys(("k", "n", "top_k", "max_results"), "limit"),
         **dict.fromkeys(("kind", "type", "types"), "kinds"),
         **dict.fromkeys(("file", "files", "path", "area"), "about"),
         **dict.fromkeys(("before", "until", "at"), "as_of"),
     }
+    needs_one_of: ClassVar[tuple[str, ...]] = ("query", "about", "kinds")
 
     query: Annotated[str, Field(max_length=4000, description="What to look for, in your own words.")] = ""
     about: Annotated[Names, Field(description="Only what concerns this file or area; needs no query.")] = []
@@ -116,7 +117,8 @@ def hybrid_search(ctx: Context, args: Recall) -> dict[str, Any]:
 def _search(ctx: Context, args: Recall) -> dict[str, Any]:
     if args.about:
         return _about(ctx, args)
-    if "query" not in args.model_fields_set and args.kinds:
+    is_list = "query" not in args.model_fields_set and bool(args.kinds)
+    if is_list and args.kinds:
         # The newest of these kinds, as the question for their names gives them.
         args = args.model_copy(update={"query": " ".join(sought_kinds(args.kinds, {"kinds": args.kinds}))})
     if "query" not in args.model_fields_set:
@@ -124,7 +126,11 @@ def _search(ctx: Context, args: Recall) -> dict[str, Any]:
     if not args.query.strip():
         return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
     named = sought_kinds(args.kinds or (), args.model_dump(exclude_unset=True, include=ASKED))
-    asked = kinds_asked(args.query) if args.as_of is None and args.sources in (None, ["all"]) else ()
+    asked = (
+        (named if is_list else kinds_asked(args.query))
+        if args.as_of is None and args.sources in (None, ["all"])
+        else ()
+    )
     request = Request(
         query=args.query,
         limit=min(max(args.limit, 1), 100),

@@ -6,6 +6,7 @@ Acts on the caller's own focus only.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -15,7 +16,7 @@ from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import STEP
 from clew.kinds import statuses
 from clew.kinds.builtin import RECEIPT
-from clew.records.focus import open_focus, proving, step_name, task_and_step
+from clew.records.focus import open_focus, proving, step_name, step_titled, task_and_step
 from clew.records.retract import retract_within
 from clew.records.work import step_json
 from clew.registry.callers import own_focus, set_own_focus
@@ -54,6 +55,9 @@ def run_proof(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
     named = {_RUN_NAMES.get(key, key): value for key, value in given.items()}
+    command = named.get("command")
+    if isinstance(command, list) and all(isinstance(word, str) for word in command):
+        named["command"] = shlex.join(command)
     ended = named.get("exit_code")
     if isinstance(ended, str) and ended.strip().lower() in _EXIT_WORDS:
         named["exit_code"] = _EXIT_WORDS[ended.strip().lower()]
@@ -96,6 +100,7 @@ class Close(Input):
         "reason": "unproven",
         "evidence": "proof",
     }
+    needs_one_of: ClassVar[tuple[str, ...]] = ("proof", "unproven")
 
     step: Annotated[Name | None, Field(description="s:0 or STEP-...; default: your first open step.")] = None
     proof: ProofGiven | None = None
@@ -252,6 +257,9 @@ def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
             ways = [suggest("resume", "Shows where the work stands.", "high", task=task.id)]
             raise ClewError("CONFLICT", f"{task.id} has no open step", "Start another task.", suggestions=ways)
         return task, step
+    titled = step_titled(ctx, task, args.step)
+    if titled is not None:
+        return task, titled
     try:
         return task, step_selector(ctx, task, step_name(args.step), "step")
     except ClewError as error:

@@ -24,7 +24,7 @@ from clew.records.record_view import names_of
 from clew.registry.budget import Budget, Trim
 from clew.registry.callers import families
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, Name, Title, operation
+from clew.registry.operation import Bounded, Name, Title, View, operation
 from clew.registry.record import Named
 from clew.store.events import EventRow, events_after, first_seqs, last_event_until
 from clew.tasks.plans import INBOX, Work, find_work
@@ -120,7 +120,11 @@ class Sentence:
 Told = dict[tuple[str, str], Sentence]
 
 
-@operation("digest", mode="own", budget=BUDGET, example={"since": "yesterday"})
+def digest_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    return [line for line in result["markdown"].splitlines() if line.strip()]
+
+
+@operation("digest", mode="own", budget=BUDGET, example={"since": "yesterday"}, view=View(lines=digest_lines))
 def digest(ctx: Context, args: Digest) -> dict[str, Any]:
     """Tell what was done in a period, by author and by plan: decisions, lessons, proofs and work, in sentences."""
     sync(ctx)

@@ -13,7 +13,7 @@ from clew.registry.context import Context
 from clew.surroundings import clew_command
 from clew.tasks.commands import named_commands
 from clew.tasks.plans import Work, find_work, open_tasks
-from clew.tasks.steps import steps_of
+from clew.tasks.steps import Step, steps_of
 
 LONGEST_RUN = 300
 """A test command longer than this is not repeated in every answer; `open` shows it."""
@@ -68,6 +68,13 @@ def only_task(ctx: Context) -> Work | None:
     """The one task that is open, where there is only one."""
     left = open_tasks(ctx, 2)
     return left[0] if len(left) == 1 else None
+
+
+def step_titled(ctx: Context, task: Work, given: str) -> Step | None:
+    """The one step of a task that has this title."""
+    plain = given.strip().casefold()
+    found = [step for step in steps_of(ctx, task.id) if step.title.casefold() == plain]
+    return found[0] if len(found) == 1 else None
 
 
 def step_name(given: str) -> str:

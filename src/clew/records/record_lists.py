@@ -21,7 +21,7 @@ from clew.records.verdicts import verdicts
 from clew.registry.budget import Budget, Clip, Follow, Trim
 from clew.registry.callers import families
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, Name, Whole, operation
+from clew.registry.operation import Bounded, Name, View, Whole, operation
 from clew.registry.paging import After, follow_after, following, next_after, position
 from clew.registry.record import refresh
 from clew.store.database import Row
@@ -73,7 +73,23 @@ class RecordList(Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, those changed last first.")] = 50
 
 
-@operation("record_list", mode="own", budget=LIST_BUDGET)
+def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """A line for each record, then how many there are of each kind."""
+    shown = [_record_line(item) for item in result["records"]]
+    left = result["total"] - len(shown) - (result["offset"] or 0)
+    more = [f"and {left} more"] if left > 0 else []
+    kinds = " ".join(f"{kind}={count}" for kind, count in result["kinds"].items())
+    return [*shown, *more, f"kinds: {kinds}"] if shown else ["no record fits", f"kinds: {kinds}"]
+
+
+def _record_line(item: dict[str, Any]) -> str:
+    label = item.get("label") or item.get("status")
+    facts = ", ".join(str(part) for part in (item.get("kind"), label, *item.get("authors", [])) if part)
+    says = f": {shorten(item['says'], 160)}" if item.get("says") else ""
+    return f"{item['id']} ({facts}): {shorten(item.get('title') or '', 160)}{says}"
+
+
+@operation("record_list", mode="own", budget=LIST_BUDGET, view=View(lines=list_lines))
 def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
     """List records of all stores by kind, status, author, area and words, those changed last first.
 

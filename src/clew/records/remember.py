@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import ANCHOR, CARD
@@ -21,7 +21,7 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
 from clew.records.doubts import keep_beside
-from clew.records.focus import open_focus, step_name
+from clew.records.focus import open_focus, step_name, step_titled
 from clew.records.links import add_link, kind_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.retract import retract_within, retraction, writing_about
@@ -30,7 +30,7 @@ from clew.records.think import ThinkInput, think
 from clew.records.verdicts import verdict_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, View, operation
-from clew.registry.vocabulary import DURABLE, THOUGHT, read_kind
+from clew.registry.vocabulary import DURABLE, KINDS, THOUGHT, read_kind
 from clew.surroundings import clew_command
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
@@ -45,7 +45,9 @@ class Remember(Input):
     synonyms: ClassVar[dict[str, str]] = {
         "content": "text",
         "statement": "text",
-        "type": "kind",
+        "message": "text",
+        "note": "text",
+        **dict.fromkeys(("type", "category"), "kind"),
         "reason": "why",
         "rationale": "why",
         "files": "about",
@@ -53,8 +55,19 @@ class Remember(Input):
         "tags": "about",
         "supersedes": "replaces",
         "depends_on": "rests_on",
+        "coexists_with": "beside",
         **dict.fromkeys(("expires", "expires_at", "valid_until", "review_at"), "review_by"),
     }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_kind(cls, given: Any) -> Any:
+        """`decision: "Use zstd"` is the text of a decision."""
+        named = [] if not isinstance(given, dict) or "text" in given else sorted(set(given) & set(KINDS))
+        if len(named) != 1 or not isinstance(given[named[0]], str):
+            return given
+        rest = {name: value for name, value in given.items() if name != named[0]}
+        return {"kind": named[0], **rest, "text": given[named[0]]}
 
     text: Annotated[Text, Field(min_length=1, description="What to keep, in a sentence or two.")]
     kind: Annotated[
@@ -116,6 +129,8 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
     lines += _near_lines(result)
+    if result.get("suspect"):
+        lines.append(result["suspect"])
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
     if result.get("guard"):
@@ -145,9 +160,10 @@ def _near_lines(result: dict[str, Any]) -> list[str]:
 def _ways_on(result: dict[str, Any], against: list[str]) -> str:
     """What the author can do about a contradiction. Who said already that both hold, said it of another's record."""
     instead = f"if it takes their place, say it again with replaces=[{', '.join([*result['replaces'], *against])}]"
-    if result.get("beside"):
+    if set(against) <= set(result.get("beside", [])):
         return f"{instead}; whether both hold is for a person to say where a record is another's"
-    return f"{instead}; if both hold, with beside=[{', '.join(against)}]"
+    beside = [*result.get("beside", []), *against]
+    return f"{instead}; if both hold, with beside=[{', '.join(beside)}]"
 
 
 @operation(
@@ -168,8 +184,19 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     if kind == THOUGHT:
         return _thought(ctx, args)
     if kind not in DURABLE:
-        return _answer(args, _card(ctx, args, kind, text))
-    return _answer(args, _durable(ctx, args, kind, text))
+        card = _card(ctx, args, kind, text)
+        return _answer(args, card, _suspicion(ctx, args, card.id))
+    noted = _durable(ctx, args, kind, text)
+    return _answer(args, noted, _suspicion(ctx, args, noted.id))
+
+
+def _suspicion(ctx: Context, args: Remember, id: str) -> str | None:
+    """A premise of the new record that does not hold, which its author may not know."""
+    if not args.rests_on:
+        return None
+    with ctx.reading() as bound:
+        doubt = verdict_of(bound, id).suspect
+    return doubt.label if doubt is not None else None
 
 
 def _checked_text(args: Remember) -> str:
@@ -189,8 +216,9 @@ def _with_review_date(ctx: Context, args: Remember) -> Remember:
     return args.model_copy(update={"review_by": review_date(args.review_by, ctx.clock(), without)})
 
 
-def _answer(args: Remember, noted: Noted) -> dict[str, Any]:
+def _answer(args: Remember, noted: Noted, suspect: str | None) -> dict[str, Any]:
     optional = {
+        "suspect": suspect,
         "beside": args.beside,
         "settled": list(noted.settled),
         "guard": "waits" if args.guard is not None else None,
@@ -333,9 +361,14 @@ def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
     if named is None:
         return None, None
     task = work_by_id(ctx, named)
-    wanted = step_name(args.step) if args.step is not None else _strict_step(ctx, task)
+    wanted = _step_of(ctx, task, args.step) if args.step is not None else _strict_step(ctx, task)
     step = resolve_step(ctx, scope_of(ctx, task.id), wanted) if wanted is not None else None
     return task.id, step
+
+
+def _step_of(ctx: Context, task: Work, given: str) -> str:
+    titled = step_titled(ctx, task, given)
+    return step_name(given) if titled is None else titled.path
 
 
 def _strict_step(ctx: Context, task: Work) -> str | None:

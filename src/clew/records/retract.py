@@ -13,10 +13,10 @@ from clew.ids import kind_by_form
 from clew.index.items import mark_item
 from clew.kinds.kind import BLOCK, CARD, THOUGHT
 from clew.kinds.state import LIVE, State
-from clew.kinds.statuses import DISOWNED, REOPENED, RESOLVED
+from clew.kinds.statuses import CANCELED, DISOWNED, REOPENED, RESOLVED
 from clew.memory.files.markdown import clean
 from clew.records.focus import step_named
-from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
+from clew.records.links import keep_retraction, kind_of, links_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.succession import (
     earlier,
@@ -27,7 +27,7 @@ from clew.records.succession import (
     state_of,
     status_of,
 )
-from clew.records.verdicts import verdict_of
+from clew.records.verdicts import verdict_of, verdicts
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Title, View, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
@@ -91,6 +91,8 @@ def _what_happened(result: dict[str, Any]) -> str:
         return f"{id} is {how} by {result['replaced_by']}"
     if result["status"] == REOPENED:
         return f"reopened {id}"
+    if result["status"] == CANCELED:
+        return f"canceled {id}"
     restored = result.get("restored") or []
     back = f"; {', '.join(restored)} {'is' if len(restored) == 1 else 'are'} in force again" if restored else ""
     return f"withdrawn {', '.join([id, *result.get('also', [])])}{back}"
@@ -122,8 +124,9 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
         before = replaced_among(bound, earlier(bound, id))
         kind, done = retract_within(bound, id, said)
         restored = [old for old in before if old not in replaced_among(bound, before)]
-        fallen = retracted_among(bound, resting)
-    shown = [other for other in resting if other not in fallen and other != said.replaced_by]
+        held = verdicts(bound, resting)
+    # What no longer holds itself needs no second look.
+    shown = [other for other in resting if (other not in held or held[other].holds) and other != said.replaced_by]
     if done.proposal is not None:
         ctx.suggest(suggest("approve_apply", "Shows what it would change.", "high", proposal_id=done.proposal))
     return {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
+from calendar import month_name, monthrange
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from clew.canonical import Json
@@ -47,7 +48,24 @@ def _read(text: str, today: date) -> date | None:
     if text in ("end of month", "end of the month", "end of year", "end of the year"):
         month = today.month if "month" in text else 12
         return date(today.year, month, monthrange(today.year, month)[1])
-    return _iso(text)
+    return _iso(text) or _written_out(text) or _month(text, today)
+
+
+_FORMATS = ("%d.%m.%Y", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
+
+
+def _written_out(text: str) -> date | None:
+    for form in _FORMATS:
+        with suppress(ValueError):
+            return datetime.strptime(text, form).date()
+    return None
+
+
+def _month(text: str, today: date) -> date | None:
+    """`in march` is the first of the next March."""
+    name = text.removeprefix("in ").removeprefix("next ")
+    months = [month for month in range(1, 13) if month_name[month].lower() == name]
+    return date(today.year + (months[0] <= today.month), months[0], 1) if months else None
 
 
 def _later(today: date, count: int, unit: str) -> date:

@@ -65,7 +65,7 @@ StepList = Annotated[
 
 class Start(Input):
     synonyms: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("task_title", "task", "name"), "title"),
+        **dict.fromkeys(("task_title", "task", "name", "goal", "objective"), "title"),
         **dict.fromkeys(("todo", "todos", "tasks", "items", "checklist", "subtasks"), "steps"),
     }
 
@@ -105,8 +105,8 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
     known = find_work(ctx, args.title.strip().upper()) if TASK.fullmatch(args.title.strip().upper()) else None
     if known is not None:
         return _more_steps(ctx, known, args)
-    wanted = [_spec(step) for step in args.steps or [StepWish(title=args.title)]]
     task = NewTask(task_title=heading(args.title), reasoning_mode="strict" if args.strict else "normal")
+    wanted = [_spec(step) for step in args.steps or [StepWish(title=args.title)]]
     done = bootstrap(ctx, task, _home(ctx, args.plan), wanted)
     set_own_focus(ctx, done.task.id)
     return {

@@ -110,6 +110,7 @@ def _text_room(text: str, where: str, room: int) -> int:
     )
 
 
+UNKNOWN = "unknown argument"
 MOST_ARGUMENTS = 1_000
 """More are no honest call, and explaining each of 370,000 unknown names took 17 seconds."""
 
@@ -186,6 +187,8 @@ def explained(operation: Operation, arguments: Json, problem: ValidationError) -
     known = argument_names(operation)
     said = [_say(error, known) for error in errors[:MOST_EXPLAINED]]
     messages = list(dict.fromkeys(message for message, _ in said))
+    if any(message.endswith(UNKNOWN) and hint["kind"] == "unknown_argument" for message, hint in said):
+        messages.append(f"known: {', '.join(known)}")
     left = len(messages) - SHOWN if len(errors) <= MOST_EXPLAINED else len(errors) - SHOWN
     more = f" (and {left} more)" if left > 0 else ""
     return ClewError(
@@ -227,9 +230,10 @@ def _say(error: Any, known: list[str]) -> tuple[str, Hint]:
     kind, path = error["type"], _path(error["loc"])
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
-        near = nearest(str(error["loc"][-1]), known)
-        advice = f"; did you mean {near}?" if near else f"; known: {', '.join(known)}"
-        return f"{path}: unknown argument{advice}", {"kind": "unknown_argument", "field": path, "nearest": near}
+        is_deeper = len(error["loc"]) > 1  # the names of the arguments are not those of a field within one
+        near = None if is_deeper else nearest(str(error["loc"][-1]), known)
+        advice = f"; did you mean {near}?" if near else ""
+        return f"{path}: {UNKNOWN}{advice}", {"kind": "unknown_argument", "field": path, "nearest": near}
     if kind == "missing":
         return f"{path}: is required", {"kind": "missing_required", "field": path}
     if kind in {"literal_error", "enum"}:
@@ -238,6 +242,8 @@ def _say(error: Any, known: list[str]) -> tuple[str, Hint]:
     if kind.endswith(("_type", "_parsing")):
         expected = kind.removesuffix("_type").removesuffix("_parsing").replace("_", " ")
         return f"{path}: expected {expected}", _type_hint(path, expected)
+    if kind == "string_too_short" and context.get("min_length") == 1:
+        return f"{path}: is empty", {"kind": "range", "field": path, "min_length": 1}
     if kind.startswith(("too_", "string_too_", "greater_", "less_")):
         limits = {name: value for name, value in context.items() if isinstance(value, (int, float))}
         return f"{path}: {error['msg'].lower()}", {"kind": "range", "field": path, **limits}
@@ -273,8 +279,7 @@ def _ways_out(operation: Operation, arguments: Json, errors: list[Any]) -> list[
     ways = []
     repaired = _repaired(operation, arguments, errors) if len(errors) <= MOST_EXPLAINED else None
     if repaired is not None:
-        left = ", ".join(name for name in arguments if name not in repaired and name not in operation.input.synonyms)
-        reason = f"The same call without {left}." if len(repaired) < len(arguments) else "The same call, corrected."
+        reason = _what_differs(operation, arguments, repaired)
         ways.append(suggest(operation.name, reason, "high", **repaired))
     elif operation.writes and _missing(operation, errors) and (about := _about(arguments)) is not None:
         ways.append(suggest("open", f"Shows {about}.", "high", id=about))
@@ -282,6 +287,14 @@ def _ways_out(operation: Operation, arguments: Json, errors: list[Any]) -> list[
         suggest("op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema")
     )
     return ways
+
+
+def _what_differs(operation: Operation, arguments: Json, repaired: Json) -> str:
+    left = ", ".join(name for name in arguments if name not in repaired and name not in operation.input.synonyms)
+    only = [name for name in repaired if name in SELECTING and _is_names(arguments.get(name))]
+    if only:
+        return f"The same for {repaired[only[0]]} only."
+    return f"The same call without {left}." if len(repaired) < len(arguments) else "The same call, corrected."
 
 
 _RECORD = re.compile(r"[A-Z]{1,6}-[\w-]{1,24}")
@@ -293,6 +306,20 @@ def _about(arguments: Json) -> str | None:
     return next((id for id in given if isinstance(id, str) and _RECORD.fullmatch(id)), None)
 
 
+def fitting(operation: Operation, arguments: Json, error: ClewError) -> Json | None:
+    """Of arguments that were meant for another tool, those that this one takes, where it understands the rest."""
+    named = under_own_names(operation, arguments)
+    unknown = {str(hint.get("field")) for hint in error.hints if hint.get("kind") == "unknown_argument"}
+    if operation.destructive or len(unknown) < len(error.hints) or unknown & SELECTING:
+        return None
+    rest = {name: value for name, value in named.items() if name not in unknown}
+    try:
+        checked: Json = parse(operation, rest).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    except ClewError:
+        return None
+    return checked if says_enough(operation, checked) else None
+
+
 def _repaired(operation: Operation, arguments: Json, errors: list[Any]) -> Json | None:
     """The arguments with misspelt names corrected, numbers moved into range, and without what cannot be understood
     and need not be given; None where that is not all that is wrong."""
@@ -302,7 +329,11 @@ def _repaired(operation: Operation, arguments: Json, errors: list[Any]) -> Json 
         if error["type"] != "missing" and not _repair(operation, repaired, error):
             return None
     # Tried, not trusted: a suggestion that is refused again would cost the agent a second round.
-    return repaired if _is_valid(operation, repaired) else None
+    return repaired if _is_valid(operation, repaired) and says_enough(operation, repaired) else None
+
+
+def says_enough(operation: Operation, arguments: Json) -> bool:
+    return not operation.input.needs_one_of or any(name in arguments for name in operation.input.needs_one_of)
 
 
 def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
@@ -312,8 +343,13 @@ def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
         context = error.get("ctx", {})
         repaired[name] = context.get("ge", context.get("le"))
         return True
-    known = error["type"] != "extra_forbidden" or is_deeper
+    if is_deeper and error["type"] == "extra_forbidden":
+        return _leave_out_within(repaired, error["loc"])
+    known = error["type"] != "extra_forbidden"
     value = repaired.pop(name, None)
+    if known and name in SELECTING and _is_names(value):
+        repaired[name] = value[0]
+        return True
     near = None if known else _near_argument(name, operation)
     if near is not None and near not in repaired:
         repaired[near] = _taken(operation, repaired, near, value)
@@ -322,7 +358,22 @@ def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
     if operation.destructive or "dry" in name or (known and isinstance(value, dict | list)):
         return False
     # Without what selects a record, something else would be written.
-    return not (operation.writes and name in SELECTING)
+    return not (operation.writes and name.removesuffix("s").removesuffix("_id") in SELECTING)
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _leave_out_within(repaired: Json, location: tuple[Any, ...]) -> bool:
+    """Leave out a field of an object within an argument, of which the operation knows nothing."""
+    from clew.registry.understanding import path_in, without
+
+    path = path_in(repaired, location)
+    if len(path) < 2 or path[-1] != location[-1]:
+        return False
+    repaired[path[0]] = without(repaired[path[0]], path[1:])
+    return True
 
 
 def _near_argument(name: str, operation: Operation) -> str | None:

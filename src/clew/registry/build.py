@@ -20,9 +20,10 @@ from clew.kinds.kind import Kind
 from clew.registry import operation as operations
 from clew.registry import reference
 from clew.registry import resource as resources
-from clew.registry.catalogue import TIERS, import_everything
+from clew.registry.catalogue import TIERS, catalogue, import_everything
 from clew.registry.operation import AgentForm, Operation
 from clew.registry.toolsets import tier_listing
+from clew.registry.wishes import VECTORS, write_vectors
 
 INDEX = Path(__file__).with_name("index.json")
 PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "facts.js"
@@ -188,6 +189,9 @@ def _hook(item: hooks.Hook) -> Json:
 def main(arguments: list[str] | None = None) -> None:
     INDEX.write_bytes(render())
     sys.stderr.write(f"wrote {INDEX}\n")
+    catalogue.cache_clear()  # imported before, it may have read an older index
+    if write_vectors():
+        sys.stderr.write(f"wrote {VECTORS}\n")
     if "--index-only" in (sys.argv[1:] if arguments is None else arguments):
         return
     PAGE_FACTS.write_text(page_facts(), encoding="utf-8")

@@ -322,8 +322,9 @@ class Dispatcher:
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any = None) -> Answer:
         complete_refusal(operation, error)
         repaired = self._repaired(call, operation, error, arguments)
-        # What was meant by the name of no tool is all that there is to say.
-        ways = [] if repaired and operation is None else list(error.suggestions) or _default_ways(error, operation)
+        # What was meant by the name of no tool is all that there is to say, and so is the id that an agent meant.
+        is_all = operation is None or (error.code == "UNKNOWN_ID" and call.connection.toolset == "agent")
+        ways = [] if repaired and is_all else list(error.suggestions) or _default_ways(error, operation)
         ways = [_as_sent(way, call, operation, arguments) for way in (*repaired, *ways)]
         if error.code == "UNKNOWN_ID" or (call.remarks.empty and error.code == "INVALID_INPUT"):
             self._offer_import(call, ways)
@@ -345,7 +346,7 @@ class Dispatcher:
             agent = self._agent(call.connection, None)
             ctx = Context(self, call.connection, call.workspace, agent)
             with ctx.reading() as bound:
-                near = repair.near_ids(bound, error.unknown)
+                near = repair.near_ids(bound, error.unknown, of_work=error.message.startswith("unknown task"))
             found = repair.with_near_ids(error, near, *call.remarks.call)
             return found or self._ways_around(call, error.unknown)
         return []
@@ -381,8 +382,9 @@ def _tool_meant(call: Call, operation: Operation | None, error: ClewError, argum
         return []
     meant = repair.tool_meant(call.name, arguments)
     if meant is not None:
-        whole = meant["reason"].endswith(" does this.")
-        error.recovery = command(meant["target"], meant["params"]) if whole else meant["reason"]
+        whole = meant["reason"].startswith(f"{meant['target']} does this")
+        as_listed = fitted([meant], catalogue(), call.connection.toolset)[-1]
+        error.recovery = command(as_listed["target"], as_listed["params"]) if whole else meant["reason"]
     return [meant] if meant is not None else []
 
 

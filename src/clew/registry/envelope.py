@@ -215,8 +215,15 @@ FURNITURE = frozenset({"workspace", "budget"})
 
 
 def outline(result: Json) -> list[str]:
-    """`name: value` lines; lists have an entry on each line, and what is deeper is indented."""
+    """`name: value` lines; lists have an entry on each line, and what is deeper is indented.
+
+    Below the first level, what is empty or not so is left out: a reader looks for what is.
+    """
     return [line for name, value in result.items() if name not in FURNITURE for line in _field(name, value)]
+
+
+def _says_nothing(value: Any) -> bool:
+    return value is None or value is False or value in ("", [], {})
 
 
 def _field(name: str, value: Any) -> list[str]:
@@ -229,14 +236,18 @@ def _field(name: str, value: Any) -> list[str]:
         return [f"{name}: {value if isinstance(value, str) else flat}"]
     if isinstance(value, list):
         return [f"{name}:", *(f"  {line}" for item in value for line in _entry(item))]
-    return [f"{name}:", *(f"  {line}" for key, item in value.items() for line in _field(key, item))]
+    return [f"{name}:", *(f"  {line}" for key, item in _telling(value) for line in _field(key, item))]
+
+
+def _telling(value: Json) -> list[tuple[str, Any]]:
+    return [(name, item) for name, item in value.items() if not _says_nothing(item)]
 
 
 def _entry(item: Any) -> list[str]:
     flat = _flat(item)
     if (flat is not None and len(flat) <= WIDEST) or not isinstance(item, dict | list):
         return [f"- {item if isinstance(item, str) else flat}"]
-    inner = [line for key, value in item.items() for line in _field(key, value)] if isinstance(item, dict) else []
+    inner = [line for key, value in _telling(item) for line in _field(key, value)] if isinstance(item, dict) else []
     inner = inner or [line for value in item for line in _entry(value)]
     return [f"{'- ' if place == 0 else '  '}{line}" for place, line in enumerate(inner)]
 
@@ -253,7 +264,7 @@ def _flat(value: Any) -> str | None:
 
 
 def _flat_object(value: Json) -> str | None:
-    given = {name: item for name, item in value.items() if item is not None}
+    given = dict(_telling(value))
     parts = {name: _flat(item) for name, item in given.items()}
     if None in parts.values() or any(isinstance(item, dict) for item in given.values()):
         return None

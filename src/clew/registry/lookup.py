@@ -11,6 +11,9 @@ from clew.registry.arguments import nearest
 from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.operation import Operation
 
+SPELLED_LIKE = 0.8
+"""How like a name must be to one that exists to count as a slip of spelling: `get_memory` is no `export_memory`."""
+
 
 def find_operation(name: str) -> Operation:
     """The declared operation, importing only the module that holds it."""
@@ -68,13 +71,14 @@ def find_completer(ref_kind: str, ref: str, argument: str) -> resources.Complete
 
 
 def _unknown_operation(name: str) -> ClewError:
-    near = nearest(name, [entry.name for entry in catalogue().operations])
+    near = nearest(name, [entry.name for entry in catalogue().operations], SPELLED_LIKE)
     advice = f" Did you mean {near}?" if near else ""
+    wish = name.replace("_", " ").replace("-", " ").strip()
     return ClewError(
         "UNKNOWN_TOOL",
         f"no operation is called {name!r}",
         f"Find operations by words with op_search.{advice}",
-        suggestions=[suggest("op_search", "Finds operations by words.", "medium", query=near or name or "help")],
+        suggestions=[suggest("op_search", "Finds operations by words.", "medium", query=near or wish or "help")],
     )
 
 

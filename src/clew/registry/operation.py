@@ -44,6 +44,8 @@ class Input(StrictModel):
     listed: ClassVar[tuple[str, ...]] = ()
     """Those of them that a contract lists: a client that checks its calls against the schema may send them too."""
 
+    needs_one_of: ClassVar[tuple[str, ...]] = ()
+    """Without any of these the operation refuses the call, which is therefore never suggested."""
     names_workspace: ClassVar[bool] = True
     """Whether the published schema has the argument `workspace`."""
     exact: ClassVar[tuple[str, ...]] = ()

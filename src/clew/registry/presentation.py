@@ -8,6 +8,7 @@ from typing import Any
 
 from clew.canonical import Json, canonical
 from clew.contract import contract_of
+from clew.errors import Suggestion
 from clew.harmless import harmless
 from clew.registry import budget_fit
 from clew.registry.call import Call
@@ -64,7 +65,10 @@ class Presenter:
         return {**bare, "warnings": [*bare.get("warnings", []), notice]}
 
     def _error_lines(self, call: Call, envelope: Json) -> list[str]:
-        return error_lines(envelope["error"], envelope["suggestions"], self.workspace_of(call))
+        error, default = envelope["error"], self.workspace_of(call)
+        if call.connection.toolset == "agent":
+            error = _with_own_call(error, envelope["suggestions"], default)
+        return error_lines(error, envelope["suggestions"], default)
 
     def _lines(self, call: Call, operation: Operation, envelope: Json) -> list[str]:
         if not envelope["success"]:
@@ -82,6 +86,13 @@ class Presenter:
         rendered = _rendered(lines, envelope["result"], default) if lines is not None else []
         told = _shown(call, [line for line in rendered if line]) or generic_lines(intent_of(operation.name))
         return told + warnings
+
+
+def _with_own_call(error: Json, suggestions: list[Suggestion], default: str | None) -> Json:
+    """With the caller's call corrected, if there is one, in place of an example about something else."""
+    if not suggestions or "details.example" not in (error.get("recovery") or ""):
+        return error
+    return {**error, "recovery": suggestion_line(suggestions[0], default)}
 
 
 def agent_form(operation: Operation, call: Call) -> AgentForm | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -11,16 +12,29 @@ from clew.canonical import Json
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.index import item_reads
 from clew.kinds.catalogue import all_kinds, by_prefix, kind_named
-from clew.registry.arguments import check_raw, nearest, parse, under_own_names, without_secrets
+from clew.kinds.kind import Kind
+from clew.registry.arguments import (
+    check_raw,
+    fitting,
+    nearest,
+    parse,
+    says_enough,
+    under_own_names,
+    without_secrets,
+)
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.lookup import find_operation
+from clew.registry.operation import Operation
 from clew.registry.toolsets import AGENT_TOOLS
+from clew.registry.vocabulary import DURABLE, KINDS
 
 OTHER_NAMES = {
-    "recall": "search find query lookup ask retrieve grep memory memories know",
-    "remember": "save store memorize note write add keep record log learn decide decision fact rule preference",
+    "recall": "search find query lookup ask retrieve grep memory nodes know",
+    "remember": "save store memorize note write add keep record log learn decide decision fact rule preference lesson"
+    " entities observations relations",
     "open": "get read show view fetch details describe approve accept reject",
+    "record_list": "graph inventory memories",
     "retract": "forget delete remove invalidate withdraw revoke discard cancel drop abandon",
     "block_history": "history versions revisions",
     "start": "begin create todo new plan task",
@@ -35,9 +49,11 @@ OTHER_NAMES = {
 _TOOL_OF = {word: tool for tool, words in OTHER_NAMES.items() for word in words.split()}
 _CHANGES = frozenset({"update", "edit", "change", "modify", "amend", "replace", "correct", "supersede"})
 """Verbs of memories in which a record is written over; here another one replaces it."""
-_KIND_OF = {"decide": "decision", "decision": "decision", "learn": "lesson", "fact": "fact", "rule": "rule"}
+_KIND_OF = {"decide": "decision", "learn": "lesson", **{kind: kind for kind in (*DURABLE, "question")}}
+_SHOWS = frozenset({"list", "get", "show", "read", "fetch", "view", "find", "all", "search"})
 _WORK = frozenset({"task", "tasks", "todo", "steps", "step"})
 _BEGINS = frozenset({"add", "create", "new", "make", "begin"})
+_ID = re.compile(r"[A-Z]{1,6}-[\w-]{1,24}")
 _NAME = re.compile(r"[A-Za-z][\w. -]{0,60}", re.ASCII)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 MOST_REFS = 2_000
@@ -49,21 +65,93 @@ def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
         return None
     if _CHANGES & set(_words(name)[:1]):
         return _replacement(arguments)
+    if not arguments and (listed := _kinds_listed(name)):
+        return suggest("recall", "recall does this.", "high", kinds=listed)
     for tool in _tools_meant(name):
-        given = arguments
+        given: Json = {}
         try:
             operation = find_operation(tool)
-            given, _ = without_secrets(operation, check_raw(arguments))
-            given = {name: value for name, value in given.items() if name != "fmt"}
-            kind = _KIND_OF.get(next(iter(_words(name)), ""))
-            given = {"kind": kind, **given} if tool == "remember" and kind is not None else given
+            given = _given_to(operation, name, arguments)
             meant = parse(operation, given).model_dump(mode="json", by_alias=True, exclude_unset=True)
         except ClewError as error:
+            fitted = fitting(operation, given, error)
+            if fitted is not None:
+                left = ", ".join(name for name in given if name not in fitted)
+                return suggest(tool, f"{tool} does this{f', without {left}' if left else ''}.", "high", **fitted)
             if _is_certain(name, tool, bool(given)) and _lacks(error):
                 return _with_more(tool, error, under_own_names(operation, given))
+            if tool == _changing_verb(name):
+                return None  # what is to be changed is not clear, and looking at something else is not what was meant
             continue
-        return suggest(tool, f"{tool} does this.", "high", **meant)
+        if says_enough(operation, meant):
+            return suggest(tool, f"{tool} does this.", "high", **meant)
+        if (looked_at := _acted_on(meant)) is not None:
+            return suggest(
+                "open", f"{tool} also needs {' or '.join(operation.input.needs_one_of)}.", "high", id=looked_at
+            )
     return None
+
+
+def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
+    """The arguments as this tool calls them: with the kind that the name says, and the only id among them as its id."""
+    given, _ = without_secrets(operation, check_raw(arguments))
+    given = {key: value for key, value in given.items() if key != "fmt"}
+    if operation.name == "remember":
+        kind = next((_KIND_OF[word] for word in _words(name) if word in _KIND_OF), None)
+        given = {"kind": kind, **given} if kind is not None and not set(given) & set(KINDS) else given
+        return given if _has_text(operation, given) else _with_all_texts(given)
+    ids = {key: value for key, value in given.items() if _only_id(value) is not None}
+    if "id" in operation.input.model_fields and "id" not in under_own_names(operation, given) and len(ids) == 1:
+        ((key, value),) = ids.items()
+        return {**{other: item for other, item in given.items() if other != key}, "id": _only_id(value)}
+    return given
+
+
+def _only_id(value: Any) -> str | None:
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return one if isinstance(one, str) and _ID.fullmatch(one.strip()) else None
+
+
+def _has_text(operation: Operation, given: Json) -> bool:
+    own = under_own_names(operation, given)
+    return "text" in own or any(kind in own for kind in KINDS)
+
+
+def _with_all_texts(given: Json) -> Json:
+    """The texts within an argument of another memory's form as one text: the caller's words, in the caller's order."""
+    texts = [
+        " ".join(text.split()) for value in given.values() if isinstance(value, list | dict) for text in _leaves(value)
+    ]
+    rest = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
+    return {**rest, "text": " ".join(texts)} if texts else given
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+
+
+def _kinds_listed(name: str) -> list[str]:
+    """The kinds of which a name asks for a list: `get_rules`, `show_decisions`."""
+    words = _words(name)
+    if not words or words[0] not in _SHOWS:
+        return []
+    kinds = [kind_named(word) or kind_named(word.removesuffix("s")) for word in words[1:]]
+    return [kind.name for kind in kinds if kind is not None and kind.name in KINDS]
+
+
+def _acted_on(given: Json) -> str | None:
+    return next((given[name] for name in ("id", "step", "task") if isinstance(given.get(name), str)), None)
+
+
+def _changing_verb(name: str) -> str | None:
+    """The tool that writes, of a name that begins with its verb."""
+    verb = next(iter(_words(name)), "")
+    tool = _TOOL_OF.get(verb) if verb not in _BEGINS else None
+    return tool if tool is not None and find_operation(tool).writes else None
 
 
 def _is_certain(name: str, tool: str, has_arguments: bool) -> bool:
@@ -77,7 +165,7 @@ def _replacement(arguments: Any) -> Suggestion | None:
     """A new record in the place of the one that should have been written over."""
     given = arguments if isinstance(arguments, dict) else {}
     meant = under_own_names(find_operation("remember"), given)
-    id = next((meant.pop(name) for name in ("id", "ref", "record_id", "record", "block_id") if name in meant), None)
+    id = next((meant.pop(name) for name in list(meant) if _only_id(meant[name]) is not None), None)
     if not isinstance(id, str) or not isinstance(meant.get("text"), str):
         return None
     kind = by_prefix().get(id.strip().upper().partition("-")[0])
@@ -140,18 +228,27 @@ class NearId(NamedTuple):
         return f"{self.id} ({shorten(self.title, 60)})"
 
 
+_ID_IN_LIST = re.compile(r"\b[A-Z]{1,6}-\d+\b")
 _SPELLED = re.compile(r"([A-Za-z]+?)[\s_.:#-]*([0-9lIoO]{1,7})")
 _BARE = re.compile(r"#?0*(\d{1,6})")
 _DIGITS = str.maketrans("lIoO", "1100")
 
 
-def near_ids(ctx: Context, given: str) -> list[NearId]:
+def near_ids(ctx: Context, given: str, of_work: bool = False) -> list[NearId]:
     """The ids that an unknown one may stand for: spelled alike, else the nearest of the same prefix."""
     digits = _BARE.fullmatch(given.strip())
     if digits is not None:
-        known = [f"{prefix}-{digits[1]}" for prefix in _prefixes()] + [f"TASK-{int(digits[1]):03d}"]
+        numbered = [f"{prefix}-{digits[1]}" for prefix in _prefixes()]
+        known = [*([] if of_work else numbered), f"TASK-{int(digits[1]):03d}"]
         rows_found = item_reads.items_by_ref(ctx.tx, ctx.workspace, known)
         return [NearId(row["ref"], row["title"] or "", False) for row in rows_found[:3]]
+    several = _ID_IN_LIST.findall(given)
+    if len(several) > 1:
+        titles = {row["ref"]: row["title"] or "" for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, several)}
+        return [NearId(id, titles[id], False) for id in several if id in titles][:3]
+    titled = item_reads.items_titled(ctx.tx, ctx.workspace, given.strip(), 2) if " " in given.strip() else []
+    if len(titled) == 1:
+        return [NearId(titled[0]["ref"], titled[0]["title"], True)]
     given = _bare_id(given)
     same = item_reads.items_by_ref(ctx.tx, ctx.workspace, _spellings(given))
     if same:
@@ -187,9 +284,15 @@ def _spellings(given: str) -> list[str]:
     if match is None:
         return []
     number = int(match[2].translate(_DIGITS))
-    kind = kind_named(match[1].lower())
+    kind = kind_named(match[1].lower()) or _kind_beginning(match[1].lower())
     prefixes = dict.fromkeys([match[1].upper(), *([kind.prefix] if kind is not None and kind.prefix else [])])
     return [id for prefix in prefixes for id in (f"{prefix}-{number}", f"{prefix}-{number:03d}")]
+
+
+def _kind_beginning(word: str) -> Kind | None:
+    """The kind whose name begins so: DEC-2 is a decision."""
+    found = [kind for kind in all_kinds() if len(word) > 2 and kind.prefix and kind.name.startswith(word)]
+    return found[0] if len(found) == 1 else None
 
 
 _LETTERED = {"q": "question", "h": "hypothesis", "e": "evidence", "n": "note"}

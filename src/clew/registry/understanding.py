@@ -72,14 +72,16 @@ def _faults_of(model: type[BaseModel], data: Json) -> ValidationError | None:
 
 def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
     kind = str(fault["type"])
-    path = _path_in(data, fault["loc"])
+    path = path_in(data, fault["loc"])
     if kind == "extra_forbidden" and len(fault["loc"]) == 1:
         yield from _renamed(model, data, str(fault["loc"][0]))
         yield from _as_the_missing(model, data, str(fault["loc"][0]))
+        yield from _by_its_form(model, data, str(fault["loc"][0]))
+        yield from _spread_out(model, data, str(fault["loc"][0]))
     elif _is_blank(model, data, fault):
         yield {name: value for name, value in data.items() if name != fault["loc"][0]}
     elif len(path) > 1 and _is_blank_within(model, data, path, fault):
-        yield _without(data, path)
+        yield without(data, path)
     elif path and kind != "missing":
         # A union reports its members' faults one level too deep, so the value above may be the one that was meant.
         for place in (path, path[:-1]):
@@ -92,10 +94,10 @@ def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
 def _without_blanks(model: type[BaseModel], data: Json, problem: ValidationError) -> Json:
     """The arguments without 0, nulls and empty texts, lists and objects that were refused, except required ones."""
     faults = problem.errors(include_url=False, include_input=False)
-    blank = {path: None for fault in faults if _refuses_blank(data, path := _path_in(data, fault["loc"]), fault)}
+    blank = {path: None for fault in faults if _refuses_blank(data, path := path_in(data, fault["loc"]), fault)}
     rest = _faults_of(model, _without_all(data, blank))
     # By the first data, in which they are: only there can a place be told from the names of union members.
-    needed = {_path_in(data, fault["loc"]) for fault in rest.errors(include_url=False)} if rest is not None else set()
+    needed = {path_in(data, fault["loc"]) for fault in rest.errors(include_url=False)} if rest is not None else set()
     return _without_all(data, [path for path in blank if path not in needed])
 
 
@@ -112,7 +114,7 @@ def _refuses_blank(data: Json, path: tuple[Any, ...], fault: Any) -> bool:
 
 def _without_all(data: Json, paths: Iterable[tuple[Any, ...]]) -> Json:
     for path in paths:
-        data = _without(data, path)
+        data = without(data, path)
     return data
 
 
@@ -135,7 +137,7 @@ def _is_blank_within(model: type[BaseModel], data: Json, path: tuple[Any, ...], 
     if fault["type"] not in _TOO_LITTLE or not isinstance(path[-1], str) or _at(data, path) not in (0, "", []):
         return False
     rest = _faults_of(model, _with(data, path, None))
-    return rest is None or all(_path_in(data, other["loc"]) != path for other in rest.errors(include_url=False))
+    return rest is None or all(path_in(data, other["loc"]) != path for other in rest.errors(include_url=False))
 
 
 def _renamed(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
@@ -168,8 +170,41 @@ def _as_the_missing(model: type[BaseModel], data: Json, given: str) -> Iterator[
 
 
 def _mean_the_same(known: str, given: str) -> bool:
+    if given.endswith(("_id", "_ids")):  # `memory_id`, as other memories call the id of a record
+        given = "id"
     senses = [names for names in _SAME_SENSE if given in names]
     return any(known in names or (known.endswith("_id") and "id" in names) for names in senses)
+
+
+_FORMS = (
+    (re.compile(r"TASK-\d+"), ("task", "target")),
+    (re.compile(r"PLAN-\d+"), ("plan", "target")),
+    (re.compile(r"STEP-\d+"), ("step_id", "step")),
+    (re.compile(r"s:\d+(?:\.s:\d+)*"), ("path", "step")),
+)
+"""Arguments that take an id or a path of this form, the nearest first."""
+
+
+def _by_its_form(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
+    """`id: TASK-001` is the task, and `step: s:1` the path, of an operation that calls them so."""
+    value, rest = data[given], {key: value for key, value in data.items() if key != given}
+    names = {field.alias or name for name, field in model.model_fields.items()}
+    for form, arguments in _FORMS:
+        if isinstance(value, str) and form.fullmatch(value.strip()):
+            yield from ({**rest, name: value} for name in arguments if name in names and name not in rest)
+
+
+def _spread_out(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
+    """`metadata: {type: fact}` where the arguments themselves are meant."""
+    value, synonyms = data[given], getattr(model, "synonyms", {})
+    if not isinstance(value, dict) or not value:
+        return
+    inner = {str(synonyms.get(key, key)): item for key, item in value.items()}
+    names = {field.alias or name for name, field in model.model_fields.items()}
+    if set(inner) <= names and not set(inner) & set(data):
+        rest = {key: item for key, item in data.items() if key != given}
+        yield {**rest, **inner}
+        yield {**rest, **{key: [item] for key, item in inner.items()}}
 
 
 def _folded(name: str) -> str:
@@ -190,10 +225,32 @@ def _forms(value: Any, fault: Any) -> Iterator[Any]:
         if value in (0, 1):
             yield bool(value)
         yield str(value)
-    elif isinstance(value, list) and len(value) == 1:
-        yield value[0]
+    elif isinstance(value, list):
+        yield from _forms_of_list(value)
+    elif isinstance(value, dict):
+        yield from _forms_of_object(value)
     if not isinstance(value, list):
         yield [value]
+
+
+_ID = re.compile(r"[A-Z]{1,6}-\d+")
+
+
+def _forms_of_list(value: list[Any]) -> Iterator[Any]:
+    """Its only item, or all its texts as one."""
+    if len(value) == 1:
+        yield value[0]
+    elif value and all(isinstance(item, str) and not _ID.fullmatch(item.strip()) for item in value):
+        yield "\n".join(value)
+
+
+def _forms_of_object(value: Json) -> Iterator[Any]:
+    """`{"reason": "old machines"}` is that text, and `{"file": "ci.yml"}` a list of it."""
+    texts = list(value.values())
+    if texts and all(isinstance(item, str) for item in texts):
+        if len(texts) == 1:
+            yield texts[0]
+        yield texts
 
 
 def _forms_of_text(text: str, fault: Any) -> Iterator[Any]:
@@ -237,7 +294,7 @@ def _choices(text: str, fault: Any) -> Iterator[str]:
             yield bare
 
 
-def _path_in(data: Any, location: tuple[Any, ...]) -> tuple[Any, ...]:
+def path_in(data: Any, location: tuple[Any, ...]) -> tuple[Any, ...]:
     """The part of a fault's location that names something given; pydantic puts names of union members in between."""
     path: tuple[Any, ...] = ()
     for part in location:
@@ -265,8 +322,8 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return copy
 
 
-def _without(data: Any, path: tuple[Any, ...]) -> Any:
+def without(data: Any, path: tuple[Any, ...]) -> Any:
     """A copy in which one value is not there."""
     if len(path) == 1:
         return {name: value for name, value in data.items() if name != path[0]}
-    return _with(data, path[:1], _without(data[path[0]], path[1:]))
+    return _with(data, path[:1], without(data[path[0]], path[1:]))

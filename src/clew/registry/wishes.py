@@ -1,231 +1,86 @@
-"""What people wish in whole sentences, by operation. A sentence that is like a wish says more than its single words."""
+"""Example wishes of each operation, and their vectors.
+
+The wishes stand in `wishes.txt`. Their vectors are made with the index (`clew.registry.build`), because making them
+takes seconds; where the file of vectors is missing or of another model, the process makes its own.
+"""
 
 from __future__ import annotations
 
-WISHES: dict[str, tuple[str, ...]] = {
-    "session_export": ("save this session as markdown",),
-    "bind_root": ("use a different directory as the project",),
-    "list_proposals": ("what waits for review",),
-    "tasks_focus_set": ("jump back to the task I worked on before",),
-    "think_add_question": ("ask an open question",),
-    "tasks_macro_finish": (
-        "close the whole task at once",
-        "finish the task with all its steps",
-    ),
-    "transcripts_search": ("find something in old chat transcripts",),
-    "hybrid_search": ("look something up",),
-    "think_frontier": (
-        "list open questions",
-        "see all open questions",
-    ),
-    "diff": (
-        "compare two plans side by side",
-        "show the difference of two branches",
-    ),
-    "diagnostics": ("is anything broken",),
-    "status": (
-        "which workspace am I in",
-        "what is configured here",
-    ),
-    "rollback_proposal": ("undo an applied proposal",),
-    "session_update": ("rename a session",),
-    "merge": ("merge two branches",),
-    "tasks_delete": (
-        "delete a task",
-        "remove a step that is not needed",
-    ),
-    "agents_active": ("who is working on this right now", "which other agents are here", "is anybody else active"),
-    "approve_apply": ("approve the waiting proposal", "accept a proposed change", "apply the proposal"),
-    "audit": ("find duplicate records", "clean up the memory", "are there outdated or unsupported statements"),
-    "backfill": ("import what the project already has", "read existing docs and notes into the memory"),
-    "blame": ("who touched this file", "which decision is behind this line of code", "what is known about a line"),
-    "block_history": (
-        "who approved this",
-        "how did this record change over time",
-        "show the versions of a decision",
-        "who changed this rule and when",
-        "what did it say earlier",
-    ),
-    "close": ("mark a step as done", "the tests pass, finish this step", "I am done with the step"),
-    "comment_answer": ("answer the question that the user asked me", "reply to a person's comment"),
-    "comment_list": ("show the questions that people asked", "what did the user ask about this record"),
-    "decide": ("settle a dispute between two decisions", "choose between two contradicting records"),
-    "digest": (
-        "what did the others do while I was away",
-        "what happened since yesterday",
-        "sum up the last week",
-        "what was done today",
-    ),
-    "edit_record": ("set a date to review this decision", "remind me to look at it again", "fix a typo in a record"),
-    "erase": (
-        "get rid of everything about a person for legal reasons",
-        "delete a password that I stored by accident",
-        "remove personal data for good",
-    ),
-    "events_list": (
-        "what happened today",
-        "list everything that happened in order",
-        "show the log of changes",
-        "what changed just now",
-    ),
-    "export_bundle": ("write everything into one file that can be verified",),
-    "export_memory": (
-        "back up my memory",
-        "make a backup of the memory",
-        "export all records to a file",
-        "save a copy of everything",
-    ),
-    "find_similar": ("find records that are like this one", "is there something similar"),
-    "guard_propose": (
-        "do not let anyone push to the main branch",
-        "protect a file from changes",
-        "stop agents from editing a folder",
-        "forbid a command",
-        "nobody may change these files",
-        "warn before something dangerous is run",
-    ),
-    "history_search": (
-        "find the error message that we saw before",
-        "what was said in an earlier conversation",
-        "find where we talked about this before",
-    ),
-    "import_memory": ("load a backup again", "import an exported memory"),
-    "inbox_list": ("what waits for a person", "what does the user still have to decide", "is anything pending"),
-    "insight": ("how many records are there of each kind", "how useful is the memory", "numbers about the memory"),
-    "list_contradictions": ("which records contradict each other", "are there conflicting decisions"),
-    "notes_commit": ("append a remark to the notes", "write a note on the branch"),
-    "record_around": ("what is linked with this record", "show what is connected to it"),
-    "record_list": (
-        "list the lessons we learned",
-        "list all decisions that were replaced",
-        "list records by kind and status",
-        "show all rules",
-        "show everything that was withdrawn",
-        "list all lessons",
-    ),
-    "recall": (
-        "what did the user tell me about it",
-        "is there already a decision about this",
-        "what do we know about it",
-        "what would the user like",
-        "find everything about a topic",
-        "has this been tried before",
-        "why did we choose it",
-        "what concerns this file",
-        "which rules apply to this folder",
-        "did we talk about the database",
-    ),
-    "remember": (
-        "remember this",
-        "remember that the user prefers it",
-        "note that this approach failed so that nobody tries it again",
-        "keep a fact for later",
-        "the user wants it that way from now on",
-        "say that two records both hold although they look contradictory",
-        "attach a file to a decision",
-        "replace a decision with a newer one",
-        "merge two records into one",
-        "answer an open question",
-        "write down a question that must be answered",
-        "ask the user something",
-    ),
-    "resume": (
-        "what did I do in my last session",
-        "what should I work on next",
-        "where did I leave off",
-        "what is the current state of my work",
-        "I just started, brief me",
-        "which steps are left",
-    ),
-    "retract": (
-        "I saved the wrong thing",
-        "this fact is no longer true",
-        "reopen a finished step",
-        "cancel a task",
-        "withdraw what I wrote",
-        "the measurement was wrong",
-    ),
-    "restore": ("bring back what was withdrawn", "the old decision holds again", "revive a deleted record"),
-    "scan": (
-        "is the memory in good order",
-        "check the memory for problems",
-        "which decisions have to be reviewed soon",
-    ),
-    "session_get": ("read the reasoning of an earlier session", "show my thoughts from before"),
-    "session_list": ("list my thinking sessions",),
-    "start": (
-        "start a new task",
-        "make a todo list",
-        "begin a piece of work with several steps",
-        "create a task",
-        "plan what I am going to do",
-    ),
-    "sync": ("share the memory with a colleague", "exchange records with another machine"),
-    "sync_instructions": ("write the rules into AGENTS.md", "update CLAUDE.md with the decisions"),
-    "tasks_block": (
-        "say that a step waits for an answer",
-        "this step cannot go on because I wait for something",
-        "mark a step as blocked",
-    ),
-    "tasks_complete": ("put a task on hold", "pause a task for now", "park the task until later", "give the task up"),
-    "tasks_context": ("which tasks are finished", "list my open tasks", "how many tasks are open", "show all plans"),
-    "tasks_decompose": ("add a step to the task", "split a step into smaller ones", "insert another step"),
-    "tasks_define": (
-        "make the tests a condition for finishing the step",
-        "change the order of steps",
-        "change what a step is tested with",
-        "set the acceptance criteria of a step",
-        "rename a step",
-    ),
-    "tasks_edit": (
-        "note a dependency between tasks",
-        "rename a task",
-        "change the priority of a task",
-        "give a task another title",
-    ),
-    "tasks_handoff": (
-        "tell the next agent what is left to do",
-        "hand my work to the next session",
-        "write a summary for whoever continues",
-        "prepare a handover",
-    ),
-    "tasks_history": (
-        "show the history of a task",
-        "what was done to this task so far",
-    ),
-    "tasks_jobs_create": ("run something in the background", "give the job to a worker"),
-    "tasks_macro_delegate": ("let another agent do it", "hand a task to a colleague"),
-    "tasks_proofs": (
-        "which steps have no proof",
-        "is the proof still valid",
-        "run the tests again whose proof is stale",
-        "what is claimed but not proven",
-    ),
-    "tasks_step_lease_claim": ("make sure that nobody else works on this step", "reserve a step for me"),
-    "think": ("think through a problem", "revise an earlier thought", "write down a hypothesis while I work"),
-    "think_link": ("link two cards", "connect two records", "say that this supports that"),
-    "think_set_status": ("confirm a hypothesis", "mark a hypothesis as disproved", "the assumption turned out true"),
-    "undo": ("undo what I just did", "that was a mistake, take it back", "I saved the wrong thing, get rid of it"),
-    "vacuum": ("how large is the store", "make the database smaller", "what takes up the space"),
-    "storage": ("where is the database", "in which file is all this kept"),
-    "why": (
-        "which files belong to a decision",
-        "what depends on this fact",
-        "what breaks if this is wrong",
-        "which reasons are behind this decision",
-        "why does this record hold",
-    ),
-    "workspace_at": (
-        "what did the project look like on a day",
-        "what did the memory look like last week",
-        "see the state of the project in the past",
-    ),
-    "workspace_since": (
-        "what changed since yesterday",
-        "what changed in the memory since monday",
-        "compare today with an earlier day",
-        "what is different from last month",
-    ),
-    "workspace_list": ("which projects are there", "list the workspaces"),
-    "workspace_use": ("work in another project", "switch to another workspace"),
-}
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from clew.canonical import digest
+from clew.model.encoder import encoder, encoder_id
+from clew.model.files import WeightFile
+from clew.model.transformer import Floats
+from clew.registry.catalogue import catalogue
+
+Bytes = NDArray[np.int8]
+
+VECTORS = Path(__file__).with_name("wish_vectors.bin")
+_ARRAY = "vectors"
+_STEPS = 127
+
+
+class Wish(NamedTuple):
+    operation: str
+    text: str
+
+
+@cache
+def wishes() -> tuple[Wish, ...]:
+    """Each operation's summary and its example wishes."""
+    summaries = [Wish(entry.name, entry.summary) for entry in catalogue().operations]
+    return (*summaries, *_written())
+
+
+def _written() -> list[Wish]:
+    found: list[Wish] = []
+    operation = ""
+    for line in files("clew.registry").joinpath("wishes.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            found.append(Wish(operation, line.strip()))
+        elif not line.startswith("#"):
+            operation = line
+    return found
+
+
+@cache
+def wish_vectors() -> Floats:
+    """A unit vector for each wish, in their order."""
+    rows = _stored() if VECTORS.is_file() else None
+    found = (_made() if rows is None else rows).astype(np.float32)
+    unit: Floats = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return unit
+
+
+def write_vectors() -> bool:
+    """Write the file of vectors, unless it is current."""
+    if VECTORS.is_file() and _stored() is not None:
+        return False
+    rows = _made()
+    array = {"type": rows.dtype.name, "shape": rows.shape, "at": 0}
+    VECTORS.write_bytes(orjson.dumps({"id": _id(), "arrays": {_ARRAY: array}}) + b"\n" + rows.tobytes())
+    return True
+
+
+def _stored() -> Bytes | None:
+    file = WeightFile(VECTORS)
+    return file.array(_ARRAY) if file.facts["id"] == _id() else None
+
+
+def _made() -> Bytes:
+    """Numbers of eight bits: a quarter of the size, and no wish ranks otherwise for it."""
+    found = encoder().passages([wish.text for wish in wishes()])
+    steps: Bytes = np.rint(found * (_STEPS / np.abs(found).max(axis=1, keepdims=True))).astype(np.int8)
+    return steps
+
+
+def _id() -> str:
+    return digest("\n".join([encoder_id(), *(f"{wish.operation}: {wish.text}" for wish in wishes())]), 16)

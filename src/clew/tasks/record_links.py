@@ -134,7 +134,7 @@ def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
     if step.completed:
         return _reopened(ctx, task, step)
     block_step(ctx, task, step, True, f"{CANCELED}{said.line}")
-    return Retracted("canceled", note=f"it still stands in {task.id}; tasks_delete removes it")
+    return Retracted("canceled", note=f"it stays listed in {task.id} as canceled; tasks_delete removes it")
 
 
 def _stored_step(ctx: Context, id: str) -> tuple[Work, Step]:

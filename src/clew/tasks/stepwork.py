@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -21,7 +21,7 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.proof_receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
-from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
+from clew.tasks.targets import A_STEP, OfStep, OfTask, Revised, target_step, target_task
 from clew.tasks.texts import Heading, Lines, Prose, Steps, blockers, heading, lines, prose, specs
 
 
@@ -67,6 +67,8 @@ def tasks_decompose(ctx: Context, args: Decompose) -> Json:
 
 
 class Define(OfStep, Revised):
+    needs_one_of: ClassVar[tuple[str, ...]] = A_STEP
+
     title: Heading | None = None
     success_criteria: Lines | None = None
     tests: Lines | None = None
@@ -107,6 +109,8 @@ def redefine(step: Step, given: Mapping[str, Any]) -> Step:
 
 
 class StepNote(OfStep, Revised):
+    needs_one_of: ClassVar[tuple[str, ...]] = A_STEP
+
     note: Annotated[Text, Field(min_length=1, description="What was seen or done.")]
 
 
@@ -233,6 +237,8 @@ def close_step(
 
 
 class StepProgress(OfStep, Revised):
+    needs_one_of: ClassVar[tuple[str, ...]] = A_STEP
+
     completed: Annotated[bool, Field(description="true closes the step, false opens it again.")] = True
     force: Annotated[bool, Field(description="Accepted for older callers; gates are never skipped.")] = False
     override: OverrideArg = None
@@ -255,6 +261,8 @@ def reopen_step(ctx: Context, task: Work, step: Step) -> tuple[Work, Step, Json]
 
 
 class StepBlock(OfStep, Revised):
+    needs_one_of: ClassVar[tuple[str, ...]] = A_STEP
+
     blocked: Annotated[bool, Field(description="false lifts the block.")] = True
     reason: Prose | None = None
 

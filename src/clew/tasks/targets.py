@@ -55,6 +55,9 @@ class Revised(Input):
     agent_id: AgentId = None
 
 
+A_STEP = ("path", "step_id")
+
+
 class OfStep(OfTask):
     """A call about one step of a task."""
 

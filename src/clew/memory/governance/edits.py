@@ -5,7 +5,7 @@ Agents propose edits (propose_edit); a person at the page or the shell is the on
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -32,6 +32,8 @@ NOT_GIVEN = "not given"
 
 
 class EditRecord(Input):
+    synonyms: ClassVar[dict[str, str]] = {"text": "statement"}
+
     id: Annotated[Name, Field(min_length=1, description="The record: a decision, rule, preference, fact, lesson, ...")]
     statement: Annotated[Text | None, Field(description="What it is to say.")] = None
     why: Annotated[Text | None, Field(description="Its reason.")] = None

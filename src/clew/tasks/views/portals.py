@@ -80,7 +80,15 @@ class TasksHandoff(OfWork, Bounded):
     read_only: NeverWrites = False
 
 
-@operation("tasks_handoff", budget=HANDOFF_BUDGET)
+def handoff_lines(result: Json, default_workspace: str) -> list[str]:
+    """Done, remaining and risks, an item on each line, and what is next."""
+    target, report = result["target"], result["handoff"]
+    items = [f"{part}: {item}" for part in ("done", "remaining", "risks") for item in report[part]]
+    items += [f"next: {item}" for item in result.get("radar", {}).get("next") or []]
+    return [f"{target['id']} {target['title']}: {target['status']}", *items]
+
+
+@operation("tasks_handoff", budget=HANDOFF_BUDGET, view=View(lines=handoff_lines))
 def tasks_handoff(ctx: Context, args: TasksHandoff) -> Json:
     """Report for whoever takes over: done, remaining, risks, and the radar."""
     return handoff_json(ctx, target_work(ctx, args), args.limit)

@@ -1,13 +1,13 @@
 """Posting lists: for each term the items that hold it, in runs of consecutive items; and where each item stands.
 
 A key is the number of a term times FIELD_COUNT plus the number of the field it stands in, so that a query can weigh
-the fields of an item differently. Segments store runs, and a process ranks by them.
+the fields of an item differently.
 """
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,7 @@ class PostingRun:
 
     Reading order: item i holds the keys `words[starts[i]:starts[i + 1]]`.
     Postings: `keys` is sorted and holds each key once. The items that hold `keys[at]` are `slots[begins[at]:ends[at]]`,
-    rising and counted from `first`; `counts` says how often each holds it. The lists of two keys never overlap, but
-    they may stand in any order: `renumbered` sorts the keys anew and leaves the lists where they are.
+    rising and counted from `first`; `counts` says how often each holds it.
     """
 
     first: int
@@ -61,30 +60,6 @@ class PostingRun:
         # Slots are counted over all runs of a corpus, arrays from the start of this run.
         at = slot - self.first
         return self.words[self.starts[at] : self.starts[at + 1]]
-
-    def moved(self, first: int) -> PostingRun:
-        """The same run with another first slot."""
-        return replace(self, first=first)
-
-    def renumbered(self, terms: Numbers) -> PostingRun:
-        """The same run with `terms[n]` in place of term number n."""
-        # The first segment of a corpus usually keeps its own numbers; then nothing has to be copied or sorted.
-        if np.array_equal(terms, np.arange(len(terms))):
-            return self
-        keys = _renumbered(self.keys, terms)
-        order = np.argsort(keys)
-        return replace(
-            self,
-            words=_renumbered(self.words, terms),
-            keys=keys[order],
-            begins=self.begins[order],
-            ends=self.ends[order],
-        )
-
-
-def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
-    wide = np.uint32(FIELD_COUNT)
-    return np.asarray(terms[keys // wide] * wide + keys % wide, np.uint32)
 
 
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
@@ -165,28 +140,6 @@ def join_runs(left: PostingRun, right: PostingRun) -> PostingRun:
         np.append((ends - sizes)[firsts[1:]], len(source)) if len(keys) else firsts,
         np.concatenate((left.slots, right.slots + np.int32(left.size)))[source],
         np.concatenate((left.counts, right.counts))[source],
-    )
-
-
-def kept_run(run: PostingRun, kept: NDArray[np.bool_]) -> PostingRun:
-    """The run without the items that are not kept; those after them move up."""
-    lengths = np.diff(run.starts)
-    places = (np.cumsum(kept) - 1).astype(np.int32)
-    holders = kept[run.slots]
-    before = np.concatenate(([0], np.cumsum(holders)))
-    # Lists may stand in any order, but each stands in one piece, and so does what is left of it.
-    begins, ends = before[run.begins], before[run.ends]
-    used = ends > begins
-    return PostingRun(
-        run.first,
-        int(kept.sum()),
-        run.words[np.repeat(kept, lengths)],
-        np.concatenate(([0], np.cumsum(lengths[kept]))),
-        run.keys[used],
-        begins[used],
-        ends[used],
-        places[run.slots[holders]],
-        run.counts[holders],
     )
 
 

@@ -111,3 +111,16 @@ def test_the_index_finds_what_the_rows_hold(clew: Clew) -> None:
                 held = matching(bound.tx, "ws", words, limit, sources)
                 plain = [{name: value for name, value in row.items() if name != "padded"} for row in held]
                 assert holding(bound, words, limit, sources) == plain
+
+
+def test_a_slot_is_found_by_its_id_as_long_as_the_item_is_there(clew: Clew) -> None:
+    ctx, chance, corpus = place(clew), random.Random(3), Corpus()
+    for _ in range(3):
+        change(ctx, chance, 40)
+        refreshed(clew, corpus)
+        with clew.database.read() as tx:
+            held = {row["id"]: row["ref"] for row in tx.all("SELECT id, ref FROM item")}
+        asked = [*held, max(held) + 1, *range(5)]
+        assert {id: corpus.refs[slot] for id, slot in corpus.slot_by_id(asked).items()} == {
+            id: held[id] for id in asked if id in held
+        }

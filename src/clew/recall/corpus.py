@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from clew.index.item_reads import IndexedItem, changed_items, index_state
 from clew.index.items import QUESTION
-from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, Positions, PostingRun, added, build_run, cut
+from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, PostingRun, added, build_run, cut, positions
 from clew.index.terms import terms
 from clew.store.database import Transaction
 
@@ -43,7 +43,6 @@ class Corpus:
         self.speakers = Names()
         self.documents = Names()
         self.refs: list[str] = []
-        self.slot_of = Positions()
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
@@ -57,6 +56,7 @@ class Corpus:
         self.question = np.zeros(0, bool)
         self.continues = np.zeros(0, bool)
         self.sequence = Sequence()
+        self._living: tuple[Slots, Ints] | None = None
         self._sorted_vocabulary: list[str] = []
         self._words: list[str] = []
         self._places: list[tuple[int | None, str]] = []
@@ -118,15 +118,12 @@ class Corpus:
 
     def append(self, items: Listed[IndexedItem]) -> None:
         """Enter changed items behind the others; what they were before is dead."""
-        changed = np.array([item.id for item in items], np.int64)
-        dead = self.slot_of.of(changed)
+        dead = self.slots_of([item.id for item in items])
         self.alive[dead[dead >= 0]] = False
-        gone = np.array([item.is_gone for item in items], bool)
-        self.slot_of.drop(changed[gone])
-        self.slot_of.put(changed[~gone], len(self))
         living = [item for item in items if not item.is_gone]
         if living:
             self._append_living(IndexedItem._make(zip(*living, strict=True)))
+        self._living = None
         # Last: an exception before this leaves the change number behind, so the next refresh reads the items again.
         self.change = max((item.change for item in items), default=0)
 
@@ -194,6 +191,19 @@ class Corpus:
                 break
             found.append(word)
         return found
+
+    def slots_of(self, ids: Listed[int] | Ints) -> Slots:
+        """The slots of the living items with these ids; below 0 where there is none."""
+        if self._living is None:
+            slots = np.flatnonzero(self.alive)
+            self._living = slots, self.ids[slots]
+        slots, known = self._living
+        found = positions(np.asarray(ids, np.int64), known)
+        return np.where(found >= 0, slots[found], found) if len(slots) else found
+
+    def slot_by_id(self, ids: Listed[int]) -> dict[int, int]:
+        """The slot of each of these items that is alive."""
+        return {id: slot for id, slot in zip(ids, self.slots_of(ids).tolist(), strict=True) if slot >= 0}
 
     def reading(self, slot: int) -> Numbers:
         for run in self.runs:

@@ -40,6 +40,8 @@ class Corpus:
         self.sources = Names()
         self.kinds = Names()
         self.statuses = Names()
+        self.shelves = Names()
+        """Source, kind and status together: few combinations, and what a status means depends on all three."""
         self.speakers = Names()
         self.documents = Names()
         self.refs: list[str] = []
@@ -48,6 +50,7 @@ class Corpus:
         self.source = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)
         self.status = np.zeros(0, np.int32)
+        self.shelf = np.zeros(0, np.int32)
         self.speaker = np.zeros(0, np.int32)
         self.document = np.zeros(0, np.int64)
         self.seq = np.zeros(0, np.int64)
@@ -142,6 +145,8 @@ class Corpus:
         self.source = _extended(self.source, _codes(columns.source, self.sources))
         self.kind = _extended(self.kind, _codes(columns.kind, self.kinds))
         self.status = _extended(self.status, _codes(columns.status, self.statuses))
+        shelves = zip(columns.source, columns.kind, columns.status, strict=True)
+        self.shelf = _extended(self.shelf, np.fromiter(map(self.shelves.__getitem__, shelves), np.int32, size))
         self.speaker = _extended(self.speaker, _codes(columns.speaker, self.speakers))
         self.document = _extended(self.document, self._documents_of(columns))
         self.continues = _extended(self.continues, self._going_on(self.source[first:], self.speaker[first:]))

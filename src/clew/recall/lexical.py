@@ -11,7 +11,6 @@ from clew.index.postings import FIELD_COUNT, term_counts
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.measures import cohesion
-from clew.recall.query import Query
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
@@ -201,21 +200,45 @@ def before_shares(shares: tuple[float, ...]) -> Floats:
     return np.array([1.0, *(part for share in shares for part in (share, 0.0))], np.float32)
 
 
-def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
+@dataclass(frozen=True)
+class Readings:
+    """Items word by word, one behind the other: looking at each by itself would cost more than the rest of a search."""
+
+    numbers: NDArray[np.uint32]
+    """The terms in reading order."""
+    owners: NDArray[np.int64]
+    """For each term which of the items it belongs to."""
+    size: int
+
+    def holding(self, wanted: list[int]) -> NDArray[np.bool_]:
+        """Which items hold any of these terms."""
+        held = np.zeros(self.size, bool)
+        held[self.owners[np.isin(self.numbers, wanted)]] = True
+        return held
+
+    def each(self) -> list[list[int]]:
+        """The terms of each item."""
+        starts = np.searchsorted(self.owners, np.arange(1, self.size))
+        return [part.tolist() for part in np.split(self.numbers, starts)]
+
+
+def readings(corpus: Corpus, slots: Slots) -> Readings:
+    found = [corpus.reading(slot) for slot in slots.tolist()]
+    numbers = np.concatenate(found) // FIELD_COUNT if found else np.zeros(0, np.uint32)
+    return Readings(numbers, np.repeat(np.arange(len(found)), [len(keys) for keys in found]), len(found))
+
+
+def proximity(read: Readings, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
     """The share of the question's neighbouring word pairs that stand close together in an item, by weight."""
     place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
     total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
     if len(set(place.values())) < 2:
-        return np.zeros(len(slots), np.float32)
+        return np.zeros(read.size, np.float32)
     known = np.array(sorted(place), np.uint32)
     where = np.array([place[int(number)] for number in known])
-    readings = [corpus.reading(int(slot)) for slot in slots]
-    # All items in one array, because looking up the words of each item separately would dominate the cost.
-    numbers = np.concatenate(readings) // FIELD_COUNT if readings else np.zeros(0, np.uint32)
-    owners = np.repeat(np.arange(len(slots)), [len(reading) for reading in readings])
-    index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    spots = np.flatnonzero(known[index] == numbers)
-    found = _close_pairs(spots, owners[spots], where[index[spots]], np.asarray(rarity, np.float64), len(slots))
+    index = np.minimum(np.searchsorted(known, read.numbers), len(known) - 1)
+    spots = np.flatnonzero(known[index] == read.numbers)
+    found = _close_pairs(spots, read.owners[spots], where[index[spots]], np.asarray(rarity, np.float64), read.size)
     return np.asarray(found / total, np.float32)
 
 
@@ -236,13 +259,10 @@ def _close_pairs(
     return np.asarray(found, np.float64)
 
 
-def phrases(corpus: Corpus, slots: Slots, wanted: list[list[int]]) -> Floats:
+def phrases(read: Readings, wanted: list[list[int]]) -> Floats:
     """The share of the quoted phrases that an item holds word for word."""
-    found = np.zeros(len(slots), np.float32)
-    for at, slot in enumerate(slots):
-        numbers = (corpus.reading(int(slot)) // FIELD_COUNT).tolist()
-        found[at] = sum(_holds(numbers, phrase) for phrase in wanted) / len(wanted)
-    return found
+    shares = [sum(_holds(numbers, phrase) for phrase in wanted) / len(wanted) for numbers in read.each()]
+    return np.array(shares, np.float32)
 
 
 def _holds(numbers: list[int], phrase: list[int]) -> bool:

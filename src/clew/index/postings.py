@@ -22,8 +22,14 @@ Numbers = NDArray[np.uint32]
 class Names(dict[Any, int]):
     """Numbers for values in the order in which they were first seen."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_order: list[Any] = []
+        """The values, each at the index of its number."""
+
     def __missing__(self, value: Any) -> int:
-        number = self[value] = len(self)
+        number = self[value] = len(self.in_order)
+        self.in_order.append(value)
         return number
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence as Listed
-from itertools import islice
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -61,8 +60,6 @@ class Corpus:
         self.sequence = Sequence()
         self._living: tuple[Slots, Ints] | None = None
         self._sorted_vocabulary: list[str] = []
-        self._words: list[str] = []
-        self._places: list[tuple[int | None, str]] = []
         self._resources: dict[type, object] = {}
 
     def companion(self, kind: type[DatabaseResource]) -> DatabaseResource:
@@ -169,25 +166,22 @@ class Corpus:
 
     def place(self, slot: int) -> tuple[int | None, str] | None:
         """The branch and document of an item; None for an item without a document."""
-        if len(self._places) != len(self.documents):
-            self._places = list(self.documents)
         number = int(self.document[slot])
-        return self._places[number] if number >= 0 else None
+        return self.documents.in_order[number] if number >= 0 else None
 
     def term(self, word: str) -> int | None:
         return self.vocabulary.get(word)
 
     def words(self) -> list[str]:
         """Every known word, at the index of its number."""
-        self._words += islice(self.vocabulary, len(self._words), None)
-        return self._words
+        return self.vocabulary.in_order
 
     def words_from(self, start: str, most: int) -> list[str]:
         """Up to `most` known words that begin with `start`, in alphabetical order."""
         known = self._sorted_vocabulary
         if len(known) != len(self.vocabulary):
             # Sorting a list of which only the end is new costs little.
-            known += islice(self.vocabulary, len(known), None)
+            known += self.vocabulary.in_order[len(known) :]
             known.sort()
         low = bisect_left(known, start)
         found = []

@@ -100,13 +100,17 @@ def _word_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
 
 def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
     """Question, answer and length of a remark, compared with its speaker's habits; 0 outside of conversations."""
-    corpus, usual, talk = scene.corpus, habits(scene.corpus), scene.matches.cohesion[slots]
+    corpus, talk = scene.corpus, scene.matches.cohesion[slots]
+    if not talk.any():
+        # An item outside of a conversation gets full length: BM25 already accounts for lengths.
+        nothing = np.zeros(len(slots), np.float32)
+        return {"question": nothing, "answer": nothing, "length": nothing + 1}
+    usual = habits(corpus)
     answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
     length = length_of(corpus.lengths[slots]) - usual.length[slots]
     return {
         "question": (talk * (corpus.question[slots] - usual.asking[slots])).astype(np.float32),
         "answer": (talk * (answers - usual.answering[slots])).astype(np.float32),
-        # An item outside of a conversation gets full length: BM25 already accounts for lengths.
         "length": (1 - talk * (1 - length)).astype(np.float32),
     }
 

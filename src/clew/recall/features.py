@@ -28,7 +28,7 @@ from clew.recall.lexical import (
     proximity,
     readings,
 )
-from clew.recall.measures import habits, length_of
+from clew.recall.measures import habits, length_of, speakers_of
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.query import Query
 
@@ -105,12 +105,12 @@ def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
         # An item outside of a conversation gets full length: BM25 already accounts for lengths.
         nothing = np.zeros(len(slots), np.float32)
         return {"question": nothing, "answer": nothing, "length": nothing + 1}
-    usual = habits(corpus)
+    usual, speaker = habits(corpus), speakers_of(corpus, slots)
     answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
-    length = length_of(corpus.lengths[slots]) - usual.length[slots]
+    length = length_of(corpus.lengths[slots]) - usual.length[speaker]
     return {
-        "question": (talk * (corpus.question[slots] - usual.asking[slots])).astype(np.float32),
-        "answer": (talk * (answers - usual.answering[slots])).astype(np.float32),
+        "question": (talk * (corpus.question[slots] - usual.asking[speaker])).astype(np.float32),
+        "answer": (talk * (answers - usual.answering[speaker])).astype(np.float32),
         "length": (1 - talk * (1 - length)).astype(np.float32),
     }
 
@@ -140,11 +140,14 @@ def _speaker(scene: Scene, slots: Slots) -> Floats:
     """
     corpus, asked = scene.corpus, {*scene.query.terms, *scene.query.persons}
     known = corpus.speaker_terms()
-    present = set(np.unique(corpus.speaker[scene.visible]).tolist()) & set(known)
-    named = {code for code in present if known[code] & asked}
-    if not named or named == present:
+    named = {code for code, name in known.items() if name & asked}
+    if not named:
         return np.zeros(len(slots), np.float32)
-    spoken = float(np.isin(corpus.speaker[scene.visible], list(known)).mean())
+    heard = np.bincount(corpus.speaker[scene.visible], minlength=len(corpus.speakers))
+    present = {code for code in known if heard[code]}
+    if not named & present or named >= present:
+        return np.zeros(len(slots), np.float32)
+    spoken = float(heard[list(known)].sum() / heard.sum())
     return np.isin(corpus.speaker[slots], list(named)).astype(np.float32) * np.float32(min(2 * spoken, 1.0))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,17 +59,35 @@ class Matches:
         self.page_share = 1 - self.company * self.long_words / (self.mean_length + self.long_words)
         self.pages = kernel.pages(self.page_share)
         self.k1, self.b = self._by_length(kernel, "k1"), self._by_length(kernel, "b")
-        self.counts = np.zeros((len(asked), len(corpus)), np.float32)
+        self._fields = fields
+        self.counts = self._counts_of(asked)
+        self._weigh()
+
+    def with_added(self, more: list[Asked]) -> Matches:
+        """The same with further words; what is measured on the whole collection stays."""
+        found = copy(self)
+        found.asked = [*self.asked, *more]
+        found.counts = np.concatenate((self.counts, self._counts_of(more)))
+        found._own = None
+        found._weigh()
+        return found
+
+    def _counts_of(self, asked: list[Asked]) -> Floats:
+        counts = np.zeros((len(asked), len(self.corpus)), np.float32)
         for at, term in enumerate(asked):
             for number in term.numbers:
-                self.counts[at] += term_counts(corpus.runs, number, fields, len(corpus))
-        self.counts *= visible
+                counts[at] += term_counts(self.corpus.runs, number, self._fields, len(self.corpus))
+        counts *= self.visible
+        return counts
+
+    def _weigh(self) -> None:
         # From here on this is ordinary BM25: how many items hold each term, and how rare that makes it.
         self.held = np.count_nonzero(self.counts, axis=1)
-        self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
+        weights = np.array([term.weight for term in self.asked])
+        self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * weights
         # The limit that BM25 approaches for an item full of every word of the question. Scores are shares of it, which
         # makes them comparable between questions. Words that the expansion added do not raise it.
-        own = np.array([not term.added for term in asked], bool)
+        own = np.array([not term.added for term in self.asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
     def _by_length(self, kernel: Kernel, name: str) -> float:

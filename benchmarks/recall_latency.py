@@ -14,7 +14,6 @@ from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
 from clew.index.items import Item, index_items
-from clew.index.packer import pack_up
 from clew.recall.models import NONE, installed_model
 from clew.registry.connection import Connection
 from clew.registry.context import Context
@@ -117,7 +116,7 @@ def opened(store: Store, model: str) -> Context:
 
 
 def fill(store: Store, size: int, words: list[str], weights: list[float], chance: random.Random) -> float:
-    """Items a second, many to a transaction, packs being made behind them."""
+    """Items a second, many to a transaction."""
     ctx, begun = opened(store, NONE), time.perf_counter()
     for first in range(0, size, BATCH):
         with ctx.writing() as bound:
@@ -128,7 +127,6 @@ def fill(store: Store, size: int, words: list[str], weights: list[float], chance
                 items.append(Item(f"N-{number}", "note", seq, bound.now_ms, body=body, branch=1, doc=doc))
             index_items(bound.tx, "bench", items)
     taken = time.perf_counter() - begun
-    pack_up(ctx.database, "bench")
     return size / taken
 
 
@@ -145,5 +143,5 @@ def give_vectors(store: Store, size: int) -> None:
         rows = changed_items(bound.tx, "bench", 0, size)
         made = chance.standard_normal((len(rows), model.dimensions), np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        stored = [vectors.StoredVector(row["id"], str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
+        stored = [vectors.StoredVector(row.id, str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
         vectors.keep(bound.tx, "bench", model.id, stored, [], last_change(bound.tx, "bench"))

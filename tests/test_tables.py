@@ -36,7 +36,7 @@ OWNER = {
     **dict.fromkeys(("branch", "document", "entry", "reasoning_ref"), "reasoning"),
     **dict.fromkeys(("item", "item_terms", "item_past", "item_link"), "index"),
     "node_grams": "index",
-    **dict.fromkeys(("item_vector", "vector_progress", "index_pack", "index_piece"), "index"),
+    **dict.fromkeys(("item_vector", "vector_progress"), "index"),
 }
 
 # Uses of another package's table that are still there, as (module, table). There is none, and none should come.

@@ -69,7 +69,7 @@ def kept(tx: Transaction, workspace: str) -> dict[str, Any]:
         "links": told("SELECT * FROM item_link WHERE workspace = ?"),
         "past": told("SELECT * FROM item_past WHERE workspace = ?"),
         "as of": [
-            sorted((row["ref"], row["seq"], row["status"], row["terms"]) for row in found)
+            sorted((row.ref, row.seq, row.status, row.terms) for row in found)
             for found in (items_as_of(tx, workspace, "seq", seq) for seq in range(last + 1))
         ],
     }
@@ -102,8 +102,8 @@ def test_the_last_of_a_repeated_ref_wins_and_the_one_before_is_past(clew: Clew) 
         said = ["red", "green", "blue"]
         index_items(bound.tx, "ws", [Item("N-1", "note", seq, seq * 10, body=text) for seq, text in enumerate(said, 1)])
         assert [row["body"] for row in matching(bound.tx, "ws", said, 9)] == ["blue"]
-        seen = [items_as_of(bound.tx, "ws", "seq", seq)[0]["terms"].strip() for seq in (1, 2, 3)]
-        assert seen == said
+        seen = [items_as_of(bound.tx, "ws", "seq", seq)[0].terms for seq in (1, 2, 3)]
+        assert [terms.strip() for terms in seen if terms] == said
         numbers = [row["change"] for row in bound.tx.all("SELECT change FROM item_terms WHERE workspace = 'ws'")]
         assert numbers == [3]
 

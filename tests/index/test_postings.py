@@ -1,4 +1,4 @@
-"""Posting lists say of every term which items hold it and how often, however the runs were built, joined or thinned."""
+"""Posting lists say of every term which items hold it and how often, however the runs were built and joined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.index.postings import FIELD_COUNT, Names, PostingRun, added, build_run, cut, join_runs, kept_run, term_counts
+from clew.index.postings import FIELD_COUNT, Names, PostingRun, added, build_run, cut, join_runs, term_counts
 
 FIELD = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6)
 ITEM = st.lists(FIELD, min_size=FIELD_COUNT, max_size=FIELD_COUNT)
@@ -52,39 +52,6 @@ def test_two_runs_joined_say_what_both_say(left: list[Fields], right: list[Field
     vocabulary = Names()
     joined = join_runs(run_of(left, vocabulary), run_of(right, vocabulary, first=len(left)))
     assert_says(joined, left + right, vocabulary)
-
-
-@given(st.lists(st.tuples(ITEM, st.booleans()), max_size=10))
-def test_a_run_without_some_items_says_what_the_others_say(marked: list[tuple[Fields, bool]]) -> None:
-    vocabulary = Names()
-    run = run_of([item for item, _ in marked], vocabulary)
-    kept = np.array([stays for _, stays in marked], bool)
-    assert_says(kept_run(run, kept), [item for item, stays in marked if stays], vocabulary)
-
-
-@given(ITEMS, st.randoms(use_true_random=False))
-def test_other_numbers_for_terms_change_nothing_else(items: list[Fields], chance: object) -> None:
-    vocabulary = Names()
-    run = run_of(items, vocabulary)
-    numbers = list(range(len(vocabulary)))
-    chance.shuffle(numbers)  # type: ignore[attr-defined]
-    renamed = Names({term: numbers[number] for term, number in vocabulary.items()})
-    assert_says(run.renumbered(np.array(numbers, np.uint32)), items, renamed)
-
-
-@given(ITEMS, ITEMS, ITEMS)
-def test_renumbered_runs_can_be_thinned_and_joined(
-    left: list[Fields], middle: list[Fields], right: list[Fields]
-) -> None:
-    """Renumbering leaves the lists in another order than their keys; what follows must not rely on one."""
-    vocabulary = Names()
-    run = join_runs(run_of(left, vocabulary), run_of(middle, vocabulary))
-    backwards = np.arange(len(vocabulary), dtype=np.uint32)[::-1].copy()
-    reversed_names = Names({term: int(backwards[number]) for term, number in vocabulary.items()})
-    kept = np.arange(run.size) % 2 == 0
-    thinned = kept_run(run.renumbered(backwards), kept)
-    joined = join_runs(thinned, run_of(right, reversed_names))
-    assert_says(joined, (left + middle)[::2] + right, reversed_names)
 
 
 @given(st.lists(ITEMS.filter(bool), min_size=1, max_size=6))

@@ -1,4 +1,4 @@
-"""A process that writes items, packs their index and makes their vectors, telling of each round, until it is killed."""
+"""A process that writes items and makes their vectors, telling of each round, until it is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.app import open_clew
-from clew.index import packer
 from clew.index.items import Item, index_item, unindex_item
 from clew.recall.filler import fill
 from clew.registry.connection import Connection
@@ -38,7 +37,6 @@ class LetterCounts:
 
 
 def main(home: str, url: str, label: str) -> None:
-    packer.LEAST, packer.CHUNK = 10, 20
     flags = {"home": Path(home), "database_url": url or None, "workspace": "ws", "embedding_model": "none"}
     clew = open_clew(load_settings(flags, {}))
     ctx, number = Context(clew.dispatcher, Connection(), "ws", None), 0
@@ -50,8 +48,6 @@ def main(home: str, url: str, label: str) -> None:
                 item = Item(f"{label}-{number % 30}", "note", bound.ws.next_seq(), bound.now_ms, body=body)
                 index_item(bound.tx, "ws", item)
             unindex_item(bound.tx, "ws", f"{label}-{number % 7}")
-        print(number, flush=True)
-        packer.pack_up(clew.database, "ws")
         print(number, flush=True)
         fill(ctx, LetterCounts())
 

@@ -1,4 +1,4 @@
-"""`kill -9` while the index is written, packed and embedded: it says what the data says, and the work goes on."""
+"""`kill -9` while the index is written and embedded: it says what the data says, and the work goes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 from clew.app import Clew
 from clew.index import vectors
 from clew.index.items import disagreements
-from clew.index.packer import pack_up
 from clew.recall.corpus import Corpus
 from clew.recall.filler import fill
 from clew.registry.connection import Connection
@@ -47,13 +46,12 @@ def test_the_index_agrees_with_the_data_after_a_kill(database_flags: dict[str, A
     ctx, model = Context(clew.dispatcher, Connection(), "ws", None), LetterCounts()
     for number in range(ROUNDS):
         killed_at_work(home, url, f"p{number}", 3 + 2 * number)
-        packed = Corpus()
+        corpus = Corpus()
         with clew.database.read() as tx:
             assert disagreements(tx, "ws") == []
-            packed.refresh(tx, "ws")
+            corpus.refresh(tx, "ws")
             rows = tx.all("SELECT ref, terms FROM item JOIN item_terms ON item_terms.id = item.id ORDER BY ref")
-        assert alive(packed) == {row["ref"]: row["terms"].split() for row in rows}
-    pack_up(clew.database, "ws")
+        assert alive(corpus) == {row["ref"]: row["terms"].split() for row in rows}
     fill(ctx, model)
     with clew.database.read() as tx:
         assert vectors.lag(tx, "ws", model.id) == 0

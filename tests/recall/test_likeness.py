@@ -82,7 +82,7 @@ def give_vectors(ctx: Context) -> None:
     made[7::50] = made[7]  # equal ones, so that ties are looked at too
     with ctx.writing() as bound:
         rows = changed_items(bound.tx, "ws", 0, ITEMS)
-        stored = [vectors.StoredVector(row["id"], str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
+        stored = [vectors.StoredVector(row.id, str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
         vectors.keep(bound.tx, "ws", model.id, stored, [], last_change(bound.tx, "ws"))
 
 

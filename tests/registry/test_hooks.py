@@ -61,9 +61,9 @@ def test_every_hook_of_the_index_is_where_it_says() -> None:
 
 def test_looking_one_up_imports_its_module_only_then() -> None:
     code = (
-        "import sys; import clew.registry.dispatch; from clew.store.database import committed;"
-        "before = 'clew.index.packer' in sys.modules; committed.all();"
-        "print(before, 'clew.index.packer' in sys.modules)"
+        "import sys; import clew.registry.dispatch; from clew.store.database import transferred;"
+        "before = 'clew.index.items' in sys.modules; transferred.all();"
+        "print(before, 'clew.index.items' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

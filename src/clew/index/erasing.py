@@ -1,11 +1,10 @@
-"""Taking erased texts out of the search index: items and their past, words, vectors, substrings, packed segments."""
+"""Taking erased texts out of the search index: items and their past, words, vectors, substrings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from clew.index.items import CHUNK, recut, redigest, unindex_items
-from clew.index.segments import drop_segments
 from clew.index.substrings import forget_substrings, index_substrings
 from clew.store.database import Row, Transaction, placeholders
 from clew.store.erasing import Erasure
@@ -38,8 +37,6 @@ def forget_texts(tx: Transaction, workspace: str, workspace_number: int, redacto
         if change.before["folded"] != change.after["folded"]:
             forget_substrings(tx, workspace_number, change.before["seq"], change.before["folded"] or "")
             index_substrings(tx, workspace_number, change.before["seq"], change.after["folded"] or "")
-    # They hold the words of all items; they are made anew in the background.
-    drop_segments(tx, workspace)
 
 
 def _says_more(row: Row) -> bool:

@@ -89,17 +89,40 @@ def index_state(tx: Transaction, workspace: str) -> IndexState:
     return IndexState(f"{tx.generation}-{row['epoch']}", row["change"]) if row else IndexState("", 0)
 
 
-def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> list[Row]:
-    """Items written after a change, in the order of their changes; `terms` is null for those that are gone."""
-    return tx.all(_CHANGED, workspace, after, most)
+class IndexedItem(NamedTuple):
+    """What ranking reads of an item. `terms` or `ref` is None for one that is gone."""
+
+    id: int
+    change: int
+    terms: str | None
+    ref: str | None
+    source: str
+    kind: str | None
+    status: str | None
+    branch: int | None
+    doc: str | None
+    seq: int
+    ts_ms: int
+    event_ts_ms: int | None
+    speaker: str | None
+
+    @property
+    def is_gone(self) -> bool:
+        # Terms of a change are joined with the item as it is now, so an item may be gone before its terms are.
+        return self.terms is None or self.ref is None
 
 
-def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[Row]:
+def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> list[IndexedItem]:
+    """Items written after a change, in the order of their changes."""
+    return list(map(IndexedItem._make, tx.tuples(_CHANGED, workspace, after, most)))
+
+
+def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[IndexedItem]:
     """Every item as it stood at a seq (`column` seq) or a time (`column` ts_ms)."""
     until = "until_seq" if column == "seq" else "until_ms"
-    now = f"SELECT {_READ}, {FOR_EVER} AS until FROM item JOIN item_terms ON {_SAME}"
-    past = f"SELECT {_READ.replace('item_terms.', 'item.')}, item.{until} AS until FROM item_past item"
-    found = tx.all(
+    now = f"SELECT {_LIVE}, {FOR_EVER} AS until FROM item JOIN item_terms ON {_SAME}"
+    past = f"SELECT {_PAST}, item.{until} AS until FROM item_past item"
+    found = tx.tuples(
         f"{now} WHERE item.workspace = ? AND item.{column} <= ?"
         f" UNION ALL {past} WHERE item.workspace = ? AND item.{column} <= ? AND item.{until} > ?"
         " ORDER BY id, until DESC, seq",
@@ -111,7 +134,8 @@ def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> li
     )
     # Versions may begin at the same moment, because a mark changes a status and leaves seq and time as they are. The
     # one that ended first comes last and overwrites the others in the dict.
-    return list({row["id"]: row for row in found}.values())
+    versions = (IndexedItem._make(row[:-1]) for row in found)
+    return list({version.id: version for version in versions}.values())
 
 
 def items_by_id(tx: Transaction, workspace: str, ids: list[int]) -> dict[int, Row]:
@@ -231,12 +255,11 @@ def links_to(tx: Transaction, workspace: str, refs: list[str], limit: int | None
 
 
 _STATE = f"SELECT {EPOCH} AS epoch, coalesce(max(change), 0) AS change FROM item_terms WHERE workspace = ?"
-_READ = (
-    "item.id AS id, item_terms.terms AS terms, item.ref, item.source, item.kind, item.status, item.branch, item.doc,"
-    " item.seq AS seq, item.ts_ms, item.event_ts_ms, item.speaker, item.digest"
-)
+_ITEM = "item.ref, source, kind, status, branch, doc, seq, ts_ms, event_ts_ms, speaker"
+_LIVE = f"item.id AS id, item_terms.change, item_terms.terms, {_ITEM}"
+_PAST = f"item.id AS id, 0 AS change, item.terms, {_ITEM}"
 _CHANGED = (
-    f"SELECT {_READ.replace('item.id AS id', 'item_terms.id AS id')}, item_terms.change FROM item_terms"
+    f"SELECT item_terms.id, item_terms.change, item_terms.terms, {_ITEM} FROM item_terms"
     f" LEFT JOIN item ON {_SAME}"
     " WHERE item_terms.workspace = ? AND item_terms.change > ? ORDER BY item_terms.change LIMIT ?"
 )

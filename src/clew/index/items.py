@@ -373,10 +373,6 @@ _ASKED = {
         "SELECT count(*) FROM item_terms WHERE workspace = ? AND terms IS NOT NULL AND NOT EXISTS"
         " (SELECT 1 FROM item WHERE item.workspace = item_terms.workspace AND item.id = item_terms.id)"
     ),
-    "packs that reach beyond the last change": (
-        "SELECT count(*) FROM index_pack WHERE workspace = ? AND high >"
-        " (SELECT coalesce(max(change), 0) FROM item_terms WHERE item_terms.workspace = index_pack.workspace)"
-    ),
     "models that are ahead of the index": (
         "SELECT count(*) FROM vector_progress WHERE workspace = ? AND change >"
         " (SELECT coalesce(max(change), 0) FROM item_terms WHERE item_terms.workspace = vector_progress.workspace)"

@@ -1,13 +1,13 @@
-"""Posting lists: for each term the items that hold it, in runs of consecutive items; and where each item stands.
+"""Posting lists: for each term the items that hold it, in runs of consecutive items; and where ids stand in an array.
 
 A key is the number of a term times FIELD_COUNT plus the number of the field it stands in, so that a query can weigh
-the fields of an item differently. Segments store runs, and a process ranks by them.
+the fields of an item differently.
 """
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,14 @@ Numbers = NDArray[np.uint32]
 class Names(dict[Any, int]):
     """Numbers for values in the order in which they were first seen."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_order: list[Any] = []
+        """The values, each at the index of its number."""
+
     def __missing__(self, value: Any) -> int:
-        number = self[value] = len(self)
+        number = self[value] = len(self.in_order)
+        self.in_order.append(value)
         return number
 
 
@@ -33,8 +39,7 @@ class PostingRun:
 
     Reading order: item i holds the keys `words[starts[i]:starts[i + 1]]`.
     Postings: `keys` is sorted and holds each key once. The items that hold `keys[at]` are `slots[begins[at]:ends[at]]`,
-    rising and counted from `first`; `counts` says how often each holds it. The lists of two keys never overlap, but
-    they may stand in any order: `renumbered` sorts the keys anew and leaves the lists where they are.
+    rising and counted from `first`; `counts` says how often each holds it.
     """
 
     first: int
@@ -61,30 +66,6 @@ class PostingRun:
         # Slots are counted over all runs of a corpus, arrays from the start of this run.
         at = slot - self.first
         return self.words[self.starts[at] : self.starts[at + 1]]
-
-    def moved(self, first: int) -> PostingRun:
-        """The same run with another first slot."""
-        return replace(self, first=first)
-
-    def renumbered(self, terms: Numbers) -> PostingRun:
-        """The same run with `terms[n]` in place of term number n."""
-        # The first segment of a corpus usually keeps its own numbers; then nothing has to be copied or sorted.
-        if np.array_equal(terms, np.arange(len(terms))):
-            return self
-        keys = _renumbered(self.keys, terms)
-        order = np.argsort(keys)
-        return replace(
-            self,
-            words=_renumbered(self.words, terms),
-            keys=keys[order],
-            begins=self.begins[order],
-            ends=self.ends[order],
-        )
-
-
-def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
-    wide = np.uint32(FIELD_COUNT)
-    return np.asarray(terms[keys // wide] * wide + keys % wide, np.uint32)
 
 
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
@@ -168,28 +149,6 @@ def join_runs(left: PostingRun, right: PostingRun) -> PostingRun:
     )
 
 
-def kept_run(run: PostingRun, kept: NDArray[np.bool_]) -> PostingRun:
-    """The run without the items that are not kept; those after them move up."""
-    lengths = np.diff(run.starts)
-    places = (np.cumsum(kept) - 1).astype(np.int32)
-    holders = kept[run.slots]
-    before = np.concatenate(([0], np.cumsum(holders)))
-    # Lists may stand in any order, but each stands in one piece, and so does what is left of it.
-    begins, ends = before[run.begins], before[run.ends]
-    used = ends > begins
-    return PostingRun(
-        run.first,
-        int(kept.sum()),
-        run.words[np.repeat(kept, lengths)],
-        np.concatenate(([0], np.cumsum(lengths[kept]))),
-        run.keys[used],
-        begins[used],
-        ends[used],
-        places[run.slots[holders]],
-        run.counts[holders],
-    )
-
-
 def added(runs: list[PostingRun], run: PostingRun) -> list[PostingRun]:
     """The runs with one more. Each stays at least twice as large as the next, so a term is looked up in few runs."""
     runs = [*runs, run]
@@ -215,70 +174,12 @@ def term_counts(runs: list[PostingRun], term: int, weights: Floats, size: int) -
 
 
 ABSENT = -1
-MOST_RECENT = 1_000
-"""A merge copies the whole array, so it is done once for so many changes."""
 
 
-class Positions:
-    """A map from item ids to rows of an array, in a tenth of the memory of a dict.
-
-    Most ids are read together when a process starts: they stand in a sorted array. The few that change later stand in a
-    dict, which overrules the array and is merged into it when it has grown.
-    """
-
-    def __init__(self) -> None:
-        self._ids = np.zeros(0, np.int64)
-        self._at = np.zeros(0, np.int64)
-        self._recent: dict[int, int] = {}
-
-    def get(self, id: int, default: int | None = None) -> int | None:
-        at = self._recent.get(id)
-        if at is None:
-            found = int(self._ids.searchsorted(np.int64(id)))
-            at = int(self._at[found]) if found < len(self._ids) and self._ids[found] == id else ABSENT
-        return default if at == ABSENT else at
-
-    def __contains__(self, id: int) -> bool:
-        return self.get(id) is not None
-
-    def __getitem__(self, id: int) -> int:
-        at = self.get(id)
-        if at is None:
-            raise KeyError(id)
-        return at
-
-    def of(self, ids: Ints) -> Ints:
-        """The positions of many ids; ABSENT for those that have none."""
-        self._settle()
-        if not len(self._ids):
-            return np.full(len(ids), ABSENT, np.int64)
-        found = np.minimum(self._ids.searchsorted(ids), len(self._ids) - 1)
-        return np.where(self._ids[found] == ids, self._at[found], ABSENT)
-
-    def put(self, ids: Ints, first: int) -> None:
-        """Give these ids the positions from `first` on."""
-        self._set(ids, np.arange(first, first + len(ids), dtype=np.int64))
-
-    def drop(self, ids: Ints) -> None:
-        self._set(ids, np.full(len(ids), ABSENT, np.int64))
-
-    def _set(self, ids: Ints, at: Ints) -> None:
-        # Settled first: what is set now must overrule what stands in the dict.
-        if len(ids) + len(self._recent) > MOST_RECENT:
-            self._settle()
-            self._merge(ids, at)
-        else:
-            self._recent.update(zip(ids.tolist(), at.tolist(), strict=True))
-
-    def _settle(self) -> None:
-        if self._recent:
-            count = len(self._recent)
-            ids, at = np.fromiter(self._recent, np.int64, count), np.fromiter(self._recent.values(), np.int64, count)
-            self._recent = {}
-            self._merge(ids, at)
-
-    def _merge(self, ids: Ints, at: Ints) -> None:
-        kept, stays = ~np.isin(self._ids, ids), at != ABSENT
-        ids, at = np.concatenate((self._ids[kept], ids[stays])), np.concatenate((self._at[kept], at[stays]))
-        order = np.argsort(ids, kind="stable")
-        self._ids, self._at = ids[order], at[order]
+def positions(wanted: Ints, known: Ints) -> Ints:
+    """Where each wanted id stands among the known ones, which are all different; ABSENT for those that do not."""
+    if not len(known):
+        return np.full(len(wanted), ABSENT, np.int64)
+    order = np.argsort(known, kind="stable")  # ids mostly rise already, which this sort makes use of
+    at = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    return np.where(known[order[at]] == wanted, order[at], ABSENT)

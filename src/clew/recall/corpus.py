@@ -7,17 +7,17 @@ item in every array; a changed item gets a new slot, and its old slot is marked 
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice
+from collections.abc import Sequence as Listed
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.item_reads import changed_items, index_state
-from clew.index.postings import FIELD_COUNT, Names, Numbers, Positions, PostingRun, added
-from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
+from clew.index.item_reads import IndexedItem, changed_items, index_state
+from clew.index.items import QUESTION
+from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, PostingRun, added, build_run, cut, positions
 from clew.index.terms import terms
-from clew.store.database import Row, Transaction
+from clew.store.database import Transaction
 
 CHUNK = 5_000
 CONTINUOUS = frozenset({"thought"})
@@ -34,22 +34,22 @@ class Corpus:
     def __init__(self) -> None:
         self.epoch: str | None = None
         self.change = 0
-        self.unpacked = 0
-        """How many changes were read as rows, because no segment held them yet. `Library` then wakes the packer."""
         self.runs: list[PostingRun] = []
         self.vocabulary = Names()
         self.sources = Names()
         self.kinds = Names()
         self.statuses = Names()
+        self.shelves = Names()
+        """Source, kind and status together: few combinations, and what a status means depends on all three."""
         self.speakers = Names()
         self.documents = Names()
         self.refs: list[str] = []
-        self.slot_of = Positions()
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)
         self.status = np.zeros(0, np.int32)
+        self.shelf = np.zeros(0, np.int32)
         self.speaker = np.zeros(0, np.int32)
         self.document = np.zeros(0, np.int64)
         self.seq = np.zeros(0, np.int64)
@@ -58,9 +58,8 @@ class Corpus:
         self.question = np.zeros(0, bool)
         self.continues = np.zeros(0, bool)
         self.sequence = Sequence()
+        self._living: tuple[Slots, Ints] | None = None
         self._sorted_vocabulary: list[str] = []
-        self._words: list[str] = []
-        self._places: list[tuple[int | None, str]] = []
         self._resources: dict[type, object] = {}
 
     def companion(self, kind: type[DatabaseResource]) -> DatabaseResource:
@@ -104,103 +103,85 @@ class Corpus:
         if newest == self.change:
             return True
         known = len(self)
-        if not self.change:
-            self._read_segments(tx, workspace)
         while self.change < newest:
-            rows = changed_items(tx, workspace, self.change, CHUNK)
-            if not rows:
+            items = changed_items(tx, workspace, self.change, CHUNK)
+            if not items:
                 break
-            self.append(build_segment(rows, self.change, rows[-1]["change"]))
-            self.unpacked += len(rows)
+            self.append(items)
         self.sequence.follow(self, known)
         return True
 
-    def _read_segments(self, tx: Transaction, workspace: str) -> None:
-        """Read the stored segments as far as they are intact; `refresh` reads the rest as rows."""
-        try:
-            for label in labels(tx, workspace):
-                self.append(read_segment(tx, workspace, label))
-        except (DamagedSegment, ValueError, KeyError, TypeError):
-            # A damaged segment costs time but no data: the rows are read instead, and the packer writes it anew.
-            return
-
-    def take(self, rows: list[Row]) -> None:
-        """Fill an empty corpus with these rows only, such as the items of a past moment."""
-        self.append(build_segment(rows, 0, 0))
+    def take(self, items: Listed[IndexedItem]) -> None:
+        """Fill an empty corpus with these items only, such as those of a past moment."""
+        self.append(items)
         self.order(self.pause_hours)
 
-    def append(self, segment: Segment) -> None:
-        first = len(self)
-        for ids in (segment.ids, segment.gone):
-            # Before the new slots are entered: afterwards the ids would lead to the new versions.
-            dead = self.slot_of.of(ids) if first else ids[:0]
-            self.alive[dead[dead >= 0]] = False
-        self.slot_of.drop(segment.gone)
-        self.slot_of.put(segment.ids, first)
-        self._append_words(segment, first)
-        self.refs += segment.refs
-        self.ids = _extended(self.ids, segment.ids)
-        self.alive = _extended(self.alive, np.ones(len(segment), bool))
-        self.seq = _extended(self.seq, segment.seq)
-        self.when = _extended(self.when, segment.when)
-        self.question = _extended(self.question, segment.question)
-        self.lengths = _extended(self.lengths, segment.lengths.astype(np.float32))
-        self._append_codes(segment)
-        # Last: an exception before this leaves the change number behind, so the next refresh reads the segment again.
-        self.change = segment.high
+    def append(self, items: Listed[IndexedItem]) -> None:
+        """Enter changed items behind the others; what they were before is dead."""
+        dead = self.slots_of([item.id for item in items])
+        self.alive[dead[dead >= 0]] = False
+        living = [item for item in items if not item.is_gone]
+        if living:
+            self._append_living(IndexedItem._make(zip(*living, strict=True)))
+        self._living = None
+        # Last: an exception before this leaves the change number behind, so the next refresh reads the items again.
+        self.change = max((item.change for item in items), default=0)
 
-    def _append_words(self, segment: Segment, first: int) -> None:
-        if len(segment):
-            run = segment.run.renumbered(numbers_for(segment.terms, self.vocabulary))
-            self.runs = added(self.runs, run.moved(first))
+    def _append_living(self, columns: Any) -> None:
+        """Items as columns, each a tuple of values: an array is made of it at once."""
+        first, size = len(self), len(columns.id)
+        keys, lengths = cut(columns.terms, self.vocabulary)
+        self.runs = added(self.runs, build_run(first, keys, lengths.sum(axis=1)))
+        self.lengths = _extended(self.lengths, lengths.astype(np.float32))
+        self.refs += columns.ref
+        self.alive = _extended(self.alive, np.ones(size, bool))
+        self.seq = _extended(self.seq, np.array(columns.seq, np.int64))
+        happened = [at if at is not None else ts for at, ts in zip(columns.event_ts_ms, columns.ts_ms, strict=True)]
+        self.when = _extended(self.when, np.array(happened, np.int64))
+        self.question = _extended(self.question, np.fromiter(map(_asks, columns.terms), bool, size))
+        self.source = _extended(self.source, _codes(columns.source, self.sources))
+        self.kind = _extended(self.kind, _codes(columns.kind, self.kinds))
+        self.status = _extended(self.status, _codes(columns.status, self.statuses))
+        shelves = zip(columns.source, columns.kind, columns.status, strict=True)
+        self.shelf = _extended(self.shelf, np.fromiter(map(self.shelves.__getitem__, shelves), np.int32, size))
+        self.speaker = _extended(self.speaker, _codes(columns.speaker, self.speakers))
+        self.document = _extended(self.document, self._documents_of(columns))
+        self.continues = _extended(self.continues, self._going_on(self.source[first:], self.speaker[first:]))
+        self.ids = _extended(self.ids, np.array(columns.id, np.int64))
 
-    def _append_codes(self, segment: Segment) -> None:
-        names = {
-            "source": self.sources,
-            "kind": self.kinds,
-            "status": self.statuses,
-            "speaker": self.speakers,
-            "document": self.documents,
-        }
-        codes = {
-            column: renamed(segment.codes[column], numbers_for(segment.names[column], known))
-            for column, known in names.items()
-        }
-        self.source = _extended(self.source, codes["source"])
-        self.kind = _extended(self.kind, codes["kind"])
-        self.status = _extended(self.status, codes["status"])
-        self.speaker = _extended(self.speaker, codes["speaker"])
-        # An item without a document gets a negative number of its own, so that it has no neighbours.
-        own = np.where(codes["document"] >= 0, codes["document"].astype(np.int64), -1 - segment.ids)
-        self.document = _extended(self.document, own)
+    def _documents_of(self, columns: Any) -> Ints:
+        """The number of each item's document. One without a document gets a negative number of its own, so that it has
+        no neighbours."""
+        places = zip(columns.id, columns.branch, columns.doc, strict=True)
+        numbers = [-1 - id if doc is None else self.documents[branch, doc] for id, branch, doc in places]
+        return np.array(numbers, np.int64)
+
+    def _going_on(self, source: NDArray[np.int32], speaker: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which items continue the one before them."""
         going_on = [code for name, code in self.sources.items() if name in CONTINUOUS]
-        spoken = codes["speaker"] != self.speakers[""]
-        self.continues = _extended(self.continues, spoken | np.isin(codes["source"], going_on))
+        return np.asarray((speaker != self.speakers[""]) | np.isin(source, going_on), bool)
 
     def order(self, pause_hours: float = 4.0) -> None:
         self.sequence.arrange(self, pause_hours)
 
     def place(self, slot: int) -> tuple[int | None, str] | None:
         """The branch and document of an item; None for an item without a document."""
-        if len(self._places) != len(self.documents):
-            self._places = list(self.documents)
         number = int(self.document[slot])
-        return self._places[number] if number >= 0 else None
+        return self.documents.in_order[number] if number >= 0 else None
 
     def term(self, word: str) -> int | None:
         return self.vocabulary.get(word)
 
     def words(self) -> list[str]:
         """Every known word, at the index of its number."""
-        self._words += islice(self.vocabulary, len(self._words), None)
-        return self._words
+        return self.vocabulary.in_order
 
     def words_from(self, start: str, most: int) -> list[str]:
         """Up to `most` known words that begin with `start`, in alphabetical order."""
         known = self._sorted_vocabulary
         if len(known) != len(self.vocabulary):
             # Sorting a list of which only the end is new costs little.
-            known += islice(self.vocabulary, len(known), None)
+            known += self.vocabulary.in_order[len(known) :]
             known.sort()
         low = bisect_left(known, start)
         found = []
@@ -210,6 +191,19 @@ class Corpus:
             found.append(word)
         return found
 
+    def slots_of(self, ids: Listed[int] | Ints) -> Slots:
+        """The slots of the living items with these ids; below 0 where there is none."""
+        if self._living is None:
+            slots = np.flatnonzero(self.alive)
+            self._living = slots, self.ids[slots]
+        slots, known = self._living
+        found = positions(np.asarray(ids, np.int64), known)
+        return np.where(found >= 0, slots[found], found) if len(slots) else found
+
+    def slot_by_id(self, ids: Listed[int]) -> dict[int, int]:
+        """The slot of each of these items that is alive."""
+        return {id: slot for id, slot in zip(ids, self.slots_of(ids).tolist(), strict=True) if slot >= 0}
+
     def reading(self, slot: int) -> Numbers:
         for run in self.runs:
             if run.first <= slot < run.first + run.size:
@@ -218,6 +212,16 @@ class Corpus:
 
     def speaker_terms(self) -> dict[int, frozenset[str]]:
         return {code: frozenset(terms(name)) for name, code in self.speakers.items() if name}
+
+
+def _codes(values: Listed[str | None], names: Names) -> NDArray[np.int32]:
+    """The number of each value; no value has the number of the empty one."""
+    return np.fromiter((names[value or ""] for value in values), np.int32, len(values))
+
+
+def _asks(terms_of_item: str) -> bool:
+    """Whether the body, the second line of the terms, ends with the mark of a question."""
+    return terms_of_item.split("\n", 2)[1].endswith(QUESTION)
 
 
 def _extended(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.postings import FIELD_COUNT
 from clew.index.terms import stem
 from clew.kinds.catalogue import kind_named, state_of_item
 from clew.kinds.state import OVER, State
@@ -19,19 +19,22 @@ from clew.recall.lexical import (
     Floats,
     Matches,
     Neighbours,
+    Readings,
     Slots,
     around_shares,
     before_shares,
     neighbours,
     phrases,
     proximity,
+    readings,
 )
-from clew.recall.measures import habits, length_of
+from clew.recall.measures import habits, length_of, speakers_of
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.query import Query
 
 # Candidates that are read word by word; reading all of them would cost more than the rest of the search.
 CLOSE_LOOK = 64
+_state_of = lru_cache(maxsize=2_000)(state_of_item)
 GUESSED = 0.6
 """Weight of a time that had to be searched (`before the migration`): another event may be meant."""
 Features = dict[str, Floats]
@@ -71,13 +74,14 @@ def look_closely(scene: Scene, slots: Slots, features: Features, order: NDArray[
     features["entity"] = np.zeros(len(slots), np.float32)
     first = order[:CLOSE_LOOK]
     chosen, matches = slots[first], scene.matches
-    features["proximity"][first] = proximity(scene.corpus, chosen, scene.query, matches.asked, matches.rarity)
+    read = readings(scene.corpus, chosen)
+    features["proximity"][first] = proximity(read, matches.asked, matches.rarity)
     if scene.query.intent.expansion == "exact":
         features["proximity"][first] *= scene.kernel.number("verify", "proximity_factor")
     wanted = [[scene.corpus.term(word) or -1 for word in phrase] for phrase in scene.query.phrases]
     if wanted:
-        features["phrase"][first] = phrases(scene.corpus, chosen, wanted)
-    features["cue"][first] = _cues(scene, chosen)
+        features["phrase"][first] = phrases(read, wanted)
+    features["cue"][first] = _cues(scene, read)
     if scene.query.intent.rerank == "exact":
         features["entity"][first] = _names(matches, chosen)
 
@@ -96,13 +100,17 @@ def _word_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
 
 def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
     """Question, answer and length of a remark, compared with its speaker's habits; 0 outside of conversations."""
-    corpus, usual, talk = scene.corpus, habits(scene.corpus), scene.matches.cohesion[slots]
-    answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
-    length = length_of(corpus.lengths[slots]) - usual.length[slots]
-    return {
-        "question": (talk * (corpus.question[slots] - usual.asking[slots])).astype(np.float32),
-        "answer": (talk * (answers - usual.answering[slots])).astype(np.float32),
+    corpus, talk = scene.corpus, scene.matches.cohesion[slots]
+    if not talk.any():
         # An item outside of a conversation gets full length: BM25 already accounts for lengths.
+        nothing = np.zeros(len(slots), np.float32)
+        return {"question": nothing, "answer": nothing, "length": nothing + 1}
+    usual, speaker = habits(corpus), speakers_of(corpus, slots)
+    answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
+    length = length_of(corpus.lengths[slots]) - usual.length[speaker]
+    return {
+        "question": (talk * (corpus.question[slots] - usual.asking[speaker])).astype(np.float32),
+        "answer": (talk * (answers - usual.answering[speaker])).astype(np.float32),
         "length": (1 - talk * (1 - length)).astype(np.float32),
     }
 
@@ -132,11 +140,14 @@ def _speaker(scene: Scene, slots: Slots) -> Floats:
     """
     corpus, asked = scene.corpus, {*scene.query.terms, *scene.query.persons}
     known = corpus.speaker_terms()
-    present = set(np.unique(corpus.speaker[scene.visible]).tolist()) & set(known)
-    named = {code for code in present if known[code] & asked}
-    if not named or named == present:
+    named = {code for code, name in known.items() if name & asked}
+    if not named:
         return np.zeros(len(slots), np.float32)
-    spoken = float(np.isin(corpus.speaker[scene.visible], list(known)).mean())
+    heard = np.bincount(corpus.speaker[scene.visible], minlength=len(corpus.speakers))
+    present = {code for code in known if heard[code]}
+    if not named & present or named >= present:
+        return np.zeros(len(slots), np.float32)
+    spoken = float(heard[list(known)].sum() / heard.sum())
     return np.isin(corpus.speaker[slots], list(named)).astype(np.float32) * np.float32(min(2 * spoken, 1.0))
 
 
@@ -158,16 +169,8 @@ def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
 
 def in_states(corpus: Corpus, slots: Slots, wanted: Sequence[State]) -> NDArray[np.bool_]:
     """Which of these items are in one of some states: what a status means depends on source and kind."""
-    vocabularies = (corpus.sources, corpus.kinds, corpus.statuses)
-    names = [{code: name for name, code in known.items()} for known in vocabularies]
-    sizes = tuple(max(len(known), 1) for known in vocabularies)
-    codes = (corpus.source[slots], corpus.kind[slots], corpus.status[slots])
-    distinct, which = np.unique(np.ravel_multi_index(codes, sizes), return_inverse=True)
-    meant = [
-        state_of_item(*(known[int(code)] for known, code in zip(names, place, strict=True))) in wanted
-        for place in zip(*np.unravel_index(distinct, sizes), strict=True)
-    ]
-    return np.array(meant, bool)[which]
+    meant = np.array([_state_of(*shelf) in wanted for shelf in corpus.shelves], bool)
+    return meant[corpus.shelf[slots]] if len(slots) else np.zeros(0, bool)
 
 
 def _kinds(scene: Scene, slots: Slots) -> Floats:
@@ -189,14 +192,10 @@ def _binds(kind: str) -> float:
     return known.binds if known is not None else 0.0
 
 
-def _cues(scene: Scene, slots: Slots) -> Floats:
+def _cues(scene: Scene, read: Readings) -> Floats:
     """1 for items that hold a word typical of such answers: `because`, `yesterday`, `first`."""
-    wanted = {scene.corpus.term(stem(word)) for word in scene.kernel.cues(scene.query.intent.rerank)} - {None}
-    if not wanted:
-        return np.zeros(len(slots), np.float32)
-    numbers = np.array(sorted(number for number in wanted if number is not None), np.uint32)
-    held = [bool(np.isin(scene.corpus.reading(int(slot)) // FIELD_COUNT, numbers).any()) for slot in slots]
-    return np.array(held, np.float32)
+    known = (scene.corpus.term(stem(word)) for word in scene.kernel.cues(scene.query.intent.rerank))
+    return read.holding([number for number in known if number is not None]).astype(np.float32)
 
 
 def _names(matches: Matches, slots: Slots) -> Floats:

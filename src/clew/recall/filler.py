@@ -10,7 +10,7 @@ from typing import NamedTuple
 from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
-from clew.index.item_reads import changed_items, item_before, items_by_id, last_change
+from clew.index.item_reads import IndexedItem, changed_items, item_before, items_by_id, last_change
 from clew.index.vectors import install
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.recall.recent_vectors import Floats
@@ -96,12 +96,12 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None, pause: Pa
         vectors.StoredVector(id, digest, known[digest] if digest in known else vectors.packed(made[id]))
         for id, digest in wanted.items()
     ]
-    gone = [row["id"] for row in rows if row["terms"] is None]
+    gone = [row.id for row in rows if row.terms is None]
     with ctx.writing() as bound:
         # Asked inside the writing transaction: between reading and writing the model may have been switched.
         if wanted_still is not None and not wanted_still(bound.tx):
             return None
-        vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
+        vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1].change)
     return len(rows)
 
 
@@ -134,8 +134,8 @@ def embedded(model: Embedder, texts: dict[int, str]) -> dict[int, vectors.Packed
     return {id: vectors.packed(vector) for id, vector in zip(texts, made, strict=True)}
 
 
-def _texts(ctx: Context, rows: list[Row]) -> dict[int, str]:
-    items = items_by_id(ctx.tx, ctx.workspace, [row["id"] for row in rows if row["terms"] is not None])
+def _texts(ctx: Context, rows: list[IndexedItem]) -> dict[int, str]:
+    items = items_by_id(ctx.tx, ctx.workspace, [row.id for row in rows if row.terms is not None])
     return {id: text_of(item, _lead(ctx, item)) for id, item in items.items()}
 
 

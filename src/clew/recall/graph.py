@@ -80,8 +80,10 @@ def proposed_instead(ctx: Context, corpus: Corpus, slots: list[int]) -> dict[int
     waiting = corpus.statuses.get("proposed", -1)
     place = {corpus.refs[slot]: slot for slot in slots}
     found: dict[int, int] = {}
-    for row in links_to(ctx.tx, ctx.workspace, list(place)):
-        slot = corpus.slot_of.get(row["id"])
+    rows = links_to(ctx.tx, ctx.workspace, list(place))
+    slot_by_id = corpus.slot_by_id([row["id"] for row in rows])
+    for row in rows:
+        slot = slot_by_id.get(row["id"])
         if slot is not None and row["relation"] in PROPOSING and corpus.status[slot] == waiting:
             found[place[row["target"]]] = max(slot, found.get(place[row["target"]], slot))
     return found
@@ -103,10 +105,12 @@ def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[in
     found: list[tuple[int, str, str]] = [
         (ids[row["id"]], row["relation"], row["target"]) for row in links_of(ctx.tx, ctx.workspace, list(ids))
     ]
+    pointing = links_to(ctx.tx, ctx.workspace, list(place))
+    slot_by_id = corpus.slot_by_id([row["id"] for row in pointing])
     found += [
-        (place[row["target"]], f"{row['relation']} (from)", _ref(corpus, row["id"]))
-        for row in links_to(ctx.tx, ctx.workspace, list(place))
-        if row["id"] in corpus.slot_of
+        (place[row["target"]], f"{row['relation']} (from)", corpus.refs[slot_by_id[row["id"]]])
+        for row in pointing
+        if row["id"] in slot_by_id
     ]
     for row in _edges(ctx, corpus, slots):
         if row["from_id"] in place:
@@ -117,13 +121,10 @@ def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[in
     return [(start, relation, slot_by_ref[ref]) for start, relation, ref in found if ref in slot_by_ref]
 
 
-def _ref(corpus: Corpus, id: int) -> str:
-    return corpus.refs[corpus.slot_of[id]]
-
-
 def _slots_of(ctx: Context, corpus: Corpus, refs: set[str]) -> dict[str, int]:
     rows = items_by_ref(ctx.tx, ctx.workspace, list(refs))
-    return {row["ref"]: corpus.slot_of[row["id"]] for row in rows if row["id"] in corpus.slot_of}
+    slot_by_id = corpus.slot_by_id([row["id"] for row in rows])
+    return {row["ref"]: slot_by_id[row["id"]] for row in rows if row["id"] in slot_by_id}
 
 
 def _edges(ctx: Context, corpus: Corpus, slots: list[int]) -> list[dict[str, str]]:

@@ -11,7 +11,6 @@ from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.item_reads import count_by_source, index_gaps, items_after, last_change
 from clew.index.items import disagreements, recut
-from clew.index.segments import drop_segments, segment_stats
 from clew.index.vectors import schema_of
 from clew.memory.blocks import count_by_folder
 from clew.memory.categories import renew_files
@@ -64,7 +63,6 @@ def _stats(ctx: Context) -> dict[str, Any]:
             "items_by_source": counts,
             "change": last_change(bound.tx, bound.workspace),
             "lag": index_gaps(bound.tx, bound.workspace),
-            "packs": segment_stats(bound.tx, bound.workspace),
             "disagreements": disagreements(bound.tx, bound.workspace),
             "vectors": vector_stats(bound),
         }
@@ -145,9 +143,6 @@ def _recut_all(ctx: Context) -> int:
     after, done = 0, 0
     with ctx.reading() as bound:
         total = sum(count_by_source(bound.tx, bound.workspace).values())
-    with ctx.writing() as bound:
-        # Every item gets a new change number, so the old segments would only hold dead versions.
-        drop_segments(bound.tx, bound.workspace)
     while True:
         with ctx.writing() as bound:
             rows = items_after(bound.tx, bound.workspace, after, BATCH)

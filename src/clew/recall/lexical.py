@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,6 @@ from clew.index.postings import FIELD_COUNT, term_counts
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.measures import cohesion
-from clew.recall.query import Query
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
@@ -59,17 +59,35 @@ class Matches:
         self.page_share = 1 - self.company * self.long_words / (self.mean_length + self.long_words)
         self.pages = kernel.pages(self.page_share)
         self.k1, self.b = self._by_length(kernel, "k1"), self._by_length(kernel, "b")
-        self.counts = np.zeros((len(asked), len(corpus)), np.float32)
+        self._fields = fields
+        self.counts = self._counts_of(asked)
+        self._weigh()
+
+    def with_added(self, more: list[Asked]) -> Matches:
+        """The same with further words; what is measured on the whole collection stays."""
+        found = copy(self)
+        found.asked = [*self.asked, *more]
+        found.counts = np.concatenate((self.counts, self._counts_of(more)))
+        found._own = None
+        found._weigh()
+        return found
+
+    def _counts_of(self, asked: list[Asked]) -> Floats:
+        counts = np.zeros((len(asked), len(self.corpus)), np.float32)
         for at, term in enumerate(asked):
             for number in term.numbers:
-                self.counts[at] += term_counts(corpus.runs, number, fields, len(corpus))
-        self.counts *= visible
+                counts[at] += term_counts(self.corpus.runs, number, self._fields, len(self.corpus))
+        counts *= self.visible
+        return counts
+
+    def _weigh(self) -> None:
         # From here on this is ordinary BM25: how many items hold each term, and how rare that makes it.
         self.held = np.count_nonzero(self.counts, axis=1)
-        self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
+        weights = np.array([term.weight for term in self.asked])
+        self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * weights
         # The limit that BM25 approaches for an item full of every word of the question. Scores are shares of it, which
         # makes them comparable between questions. Words that the expansion added do not raise it.
-        own = np.array([not term.added for term in asked], bool)
+        own = np.array([not term.added for term in self.asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
     def _by_length(self, kernel: Kernel, name: str) -> float:
@@ -201,21 +219,45 @@ def before_shares(shares: tuple[float, ...]) -> Floats:
     return np.array([1.0, *(part for share in shares for part in (share, 0.0))], np.float32)
 
 
-def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
+@dataclass(frozen=True)
+class Readings:
+    """Items word by word, one behind the other: looking at each by itself would cost more than the rest of a search."""
+
+    numbers: NDArray[np.uint32]
+    """The terms in reading order."""
+    owners: NDArray[np.int64]
+    """For each term which of the items it belongs to."""
+    size: int
+
+    def holding(self, wanted: list[int]) -> NDArray[np.bool_]:
+        """Which items hold any of these terms."""
+        held = np.zeros(self.size, bool)
+        held[self.owners[np.isin(self.numbers, wanted)]] = True
+        return held
+
+    def each(self) -> list[list[int]]:
+        """The terms of each item."""
+        starts = np.searchsorted(self.owners, np.arange(1, self.size))
+        return [part.tolist() for part in np.split(self.numbers, starts)]
+
+
+def readings(corpus: Corpus, slots: Slots) -> Readings:
+    found = [corpus.reading(slot) for slot in slots.tolist()]
+    numbers = np.concatenate(found) // FIELD_COUNT if found else np.zeros(0, np.uint32)
+    return Readings(numbers, np.repeat(np.arange(len(found)), [len(keys) for keys in found]), len(found))
+
+
+def proximity(read: Readings, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
     """The share of the question's neighbouring word pairs that stand close together in an item, by weight."""
     place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
     total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
     if len(set(place.values())) < 2:
-        return np.zeros(len(slots), np.float32)
+        return np.zeros(read.size, np.float32)
     known = np.array(sorted(place), np.uint32)
     where = np.array([place[int(number)] for number in known])
-    readings = [corpus.reading(int(slot)) for slot in slots]
-    # All items in one array, because looking up the words of each item separately would dominate the cost.
-    numbers = np.concatenate(readings) // FIELD_COUNT if readings else np.zeros(0, np.uint32)
-    owners = np.repeat(np.arange(len(slots)), [len(reading) for reading in readings])
-    index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    spots = np.flatnonzero(known[index] == numbers)
-    found = _close_pairs(spots, owners[spots], where[index[spots]], np.asarray(rarity, np.float64), len(slots))
+    index = np.minimum(np.searchsorted(known, read.numbers), len(known) - 1)
+    spots = np.flatnonzero(known[index] == read.numbers)
+    found = _close_pairs(spots, read.owners[spots], where[index[spots]], np.asarray(rarity, np.float64), read.size)
     return np.asarray(found / total, np.float32)
 
 
@@ -236,13 +278,10 @@ def _close_pairs(
     return np.asarray(found, np.float64)
 
 
-def phrases(corpus: Corpus, slots: Slots, wanted: list[list[int]]) -> Floats:
+def phrases(read: Readings, wanted: list[list[int]]) -> Floats:
     """The share of the quoted phrases that an item holds word for word."""
-    found = np.zeros(len(slots), np.float32)
-    for at, slot in enumerate(slots):
-        numbers = (corpus.reading(int(slot)) // FIELD_COUNT).tolist()
-        found[at] = sum(_holds(numbers, phrase) for phrase in wanted) / len(wanted)
-    return found
+    shares = [sum(_holds(numbers, phrase) for phrase in wanted) / len(wanted) for numbers in read.each()]
+    return np.array(shares, np.float32)
 
 
 def _holds(numbers: list[int], phrase: list[int]) -> bool:

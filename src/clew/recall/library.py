@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from clew.freed_memory import give_back
 from clew.index.item_reads import MOST_WORDS, index_state, items_as_of, items_by_id
-from clew.index.packer import LEAST, packer
 from clew.index.postings import FIELD_COUNT
 from clew.index.vectors import count, server
 from clew.recall.corpus import Corpus
@@ -24,6 +23,8 @@ from clew.store.database import Database, Row
 
 KEPT = 4
 """How many corpora stay in memory, the most recently used ones; others are cheap to read again."""
+MANY = 2_000
+"""Reading more items than this leaves memory behind that is worth giving back."""
 _opening = threading.Lock()
 
 
@@ -39,13 +40,12 @@ class Library:
     def corpus(self, ctx: Context) -> Corpus:
         key = (ctx.workspace,)
         corpus = self._take(key)
+        known = len(corpus)
         if not corpus.refresh(ctx.tx, ctx.workspace):
-            corpus = self._kept[key] = Corpus()
+            corpus, known = Corpus(), 0
+            self._kept[key] = corpus
             corpus.refresh(ctx.tx, ctx.workspace)
-        if corpus.unpacked >= LEAST:
-            # Many rows without a segment: let the packer write one, so that the next process starts faster.
-            corpus.unpacked = 0
-            packer(ctx.database).wake(ctx.workspace)
+        if len(corpus) - known > MANY:
             give_back()
         return corpus
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.blas import use_one_thread
-from clew.index.postings import Positions
+from clew.index.postings import positions
 from clew.index.vectors import LARGEST, Packed, Scores, VectorServer, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
 from clew.store.database import Transaction
@@ -100,9 +100,8 @@ class Topped:
         asked = question(vector)
         self._stored = stored
         self._cosines = np.full(len(corpus), np.nan)
-        for id, held in fresh.items():
-            if id in corpus.slot_of:
-                self._cosines[corpus.slot_of[id]] = _cosine(asked, held)
+        for id, slot in corpus.slot_by_id(list(fresh)).items():
+            self._cosines[slot] = _cosine(asked, fresh[id])
         self._fresh = np.flatnonzero(~np.isnan(self._cosines))
 
     def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
@@ -134,7 +133,6 @@ class Vectors:
         self._epoch = epoch
         self.number = 0
         self._size = 0
-        self._rows = Positions()
         self._ids = np.zeros(0, np.int64)
         self._scales = np.zeros(0, np.float32)
         self._bytes = np.zeros((0, self.dimensions), np.int8)
@@ -164,11 +162,10 @@ class Vectors:
 
     def _take(self, ids: NDArray[np.int64], scales: Floats, data: tuple[bytes, ...]) -> None:
         values = unpacked(data, self.dimensions)
-        rows = self._rows.of(ids)
+        rows = positions(ids, self._ids[: self._size])
         fresh = rows < 0
         first, self._size = self._size, self._size + int(fresh.sum())
         self._make_room(self._size)
-        self._rows.put(ids[fresh], first)
         rows[fresh] = np.arange(first, self._size)
         self._ids[rows], self._scales[rows], self._bytes[rows] = ids, scales, values
 
@@ -192,7 +189,7 @@ class Vectors:
         """The slot of each vector; computed again only when items or vectors have changed."""
         state = (id(corpus), corpus.epoch, corpus.change, self._epoch, self.number)
         if state != self._placed_for:
-            self._placed = corpus.slot_of.of(self._ids[: self._size])
+            self._placed = corpus.slots_of(self._ids[: self._size])
             self._placed_for = state
         return self._placed
 
@@ -249,7 +246,7 @@ class Served:
         while True:
             found = self._place.nearest(self._tx, self._asked.numbers, wanted)
             self._take(found)
-            slots = self._corpus.slot_of.of(np.array([id for id, _ in found], np.int64))
+            slots = self._corpus.slots_of([id for id, _ in found])
             slots = slots[slots >= 0]
             slots = slots[visible[slots]]
             # Fewer than asked for means that the server has no more.

@@ -61,7 +61,7 @@ def _shares(corpus: Corpus, seen: Seen) -> Floats:
     """One value for each group (spoken or not) of a source; a small group is pulled towards its source."""
     found = np.zeros(len(corpus), np.float32)
     followers = corpus.alive & (corpus.before >= 0)
-    for source in np.unique(corpus.source[followers]).tolist():
+    for source in np.flatnonzero(np.bincount(corpus.source[followers])).tolist():
         members = corpus.source == source
         whole = _measured(corpus, seen, (source, ANY), members & followers, 1.0)
         for kind in (False, True):
@@ -121,7 +121,8 @@ def _alike(left: frozenset[int], right: frozenset[int]) -> float:
 
 @dataclass(frozen=True)
 class Habits:
-    """For each slot how far its speaker differs from the mean of all, and the state in which that was measured."""
+    """How far each speaker differs from the mean of all, by the speaker's number, and the state in which that was
+    measured."""
 
     state: tuple[int, int]
     asking: Floats
@@ -149,18 +150,21 @@ def length_of(words: NDArray[np.floating]) -> Floats:
     return np.asarray(np.minimum(np.log1p(words.sum(axis=1)), LONG) / LONG, np.float32)
 
 
+def speakers_of(corpus: Corpus, slots: Slots) -> Slots:
+    """The number of each item's speaker; the same name in two sources is two speakers."""
+    names = np.int64(max(len(corpus.speakers), 1))
+    return np.asarray(corpus.source[slots] * names + corpus.speaker[slots], np.int64)
+
+
 def _habits_of(corpus: Corpus, state: tuple[int, int]) -> Habits:
-    speaker = corpus.source * np.int64(max(len(corpus.speakers), 1)) + corpus.speaker
-    answers = corpus.question[corpus.before] & (corpus.before >= 0)
-    shares = (corpus.question, answers, length_of(corpus.lengths))
-    return Habits(state, *(_beyond_usual(share.astype(np.float32), speaker, corpus.alive) for share in shares))
+    living = np.flatnonzero(corpus.alive)
+    before, speaker = corpus.before[living], speakers_of(corpus, living)
+    answers = corpus.question[before] & (before >= 0)
+    shares = (corpus.question[living], answers, length_of(corpus.lengths[living]))
+    return Habits(state, *(_beyond_usual(share.astype(np.float32), speaker) for share in shares))
 
 
-def _beyond_usual(values: Floats, speaker: NDArray[np.int64], alive: NDArray[np.bool_]) -> Floats:
-    if not alive.any():
-        return np.zeros(len(values), np.float32)
-    usual = float(values[alive].mean())
-    groups = int(speaker.max()) + 1
-    total = np.bincount(speaker[alive], weights=values[alive] - usual, minlength=groups)
-    count = np.bincount(speaker[alive], minlength=groups)
-    return (total / (count + FEW)).astype(np.float32)[speaker]
+def _beyond_usual(values: Floats, speaker: Slots) -> Floats:
+    usual = float(values.mean()) if len(values) else 0.0
+    total = np.bincount(speaker, weights=values - usual)
+    return (total / (np.bincount(speaker) + FEW)).astype(np.float32)

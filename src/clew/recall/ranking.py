@@ -67,7 +67,7 @@ def rank(
     near = _spread(matches, own)
     more = _expanded(matches, query, period, own, kernel)
     if more:
-        matches = Matches(corpus, visible, asked + more, kernel)
+        matches = matches.with_added(more)
         near = _spread(matches, matches.own())
     scene = Scene(corpus, query, kernel, matches, visible, period)
     slots = _candidates(scene, near, likeness)
@@ -181,20 +181,16 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
 
 def _spread(matches: Matches, own: Floats) -> Floats:
     """Scores plus a part of the neighbours' scores: a cheap stand-in for `Matches.folded`, to choose candidates."""
-    corpus = matches.corpus
-    spread, back, ahead = own.copy(), corpus.before, corpus.after
-    for share in (0.5, 0.25):
-        spread += share * matches.together * (_values_at(own, back) + _values_at(own, ahead))
-        back, ahead = _step(corpus.before, back), _step(corpus.after, ahead)
+    spread, hits = own.copy(), np.flatnonzero(own)
+    for links in (matches.corpus.before, matches.corpus.after):
+        beside, lent = links[hits], own[hits]
+        for share in (0.5, 0.25):
+            there = beside >= 0
+            beside, lent = beside[there], lent[there]
+            # No item is beside two others on the same side, so none is added to twice.
+            spread[beside] += share * matches.together[beside] * lent
+            beside = links[beside]
     return spread
-
-
-def _values_at(values: Floats, at: NDArray[np.int32]) -> Floats:
-    return np.where(at >= 0, values[at], np.float32(0))
-
-
-def _step(link: NDArray[np.int32], at: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.where(at >= 0, link[at], np.int32(-1))
 
 
 def _candidates(scene: Scene, near: Floats, likeness: Likeness | None) -> Slots:

@@ -149,8 +149,8 @@ class Search:
         # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
         if self._is_led_by_work(ranked):
-            known = visible & ~work_among(corpus, np.arange(len(visible)))
-            of_known = judge(self._rank(ctx, corpus, query, kernel, known, likeness), kernel, query)
+            known = ranked.reordered(np.flatnonzero(~work_among(corpus, ranked.slots)))
+            of_known = judge(known, kernel, query)
             verdict, self.known_first = (of_known, True) if of_known.reaches_bar else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._choose(corpus, ranked, query, verdict)

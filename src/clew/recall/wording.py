@@ -65,8 +65,7 @@ def _contains(numbers: list[int], wanted: list[int]) -> bool:
 def slots_of_signs(tx: Transaction, workspace: str, corpus: Corpus, text: str) -> Slots:
     """Items that are exactly this text, if it consists of signs alone (`=> ::`), which the word index cannot hold."""
     ids = ids_by_text(tx, workspace, " ".join(text.split())) if text.strip() and not terms(text) else []
-    slots = corpus.slot_of.of(np.array(ids, np.int64)) if ids and len(corpus) else np.zeros(0, np.int64)
-    return np.unique(slots[slots >= 0]).astype(np.int64)
+    return np.array(sorted(corpus.slot_by_id(ids).values()), np.int64)
 
 
 def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | None) -> Ranked:

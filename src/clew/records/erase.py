@@ -113,7 +113,7 @@ def erase_for_good(ctx: Context, args: Erase) -> dict[str, Any]:
         _erase_rows(bound, record, done)
         also = _also_in(record, done)
         _leave_tombstone(bound, record, done)
-    left = ctx.database.purge(sorted({*done.changed, "item_past", "item_terms", "item_vector", "index_piece"}))
+    left = ctx.database.purge(sorted({*done.changed, "item_past", "item_terms", "item_vector"}))
     files = erase_in_files(ctx, record.redactor)
     erase_in_instructions(ctx, record.redactor, files)
     return {

@@ -17,7 +17,7 @@ from clew.registry.connection import Connection
 from clew.registry.permission import check_not_mistyped, check_room, of_another_project, permitted
 from clew.registry.write_log import begun, log_write
 from clew.settings import PLACE, Settings
-from clew.store.database import Database, Row, Transaction, committed
+from clew.store.database import Database, Row, Transaction
 from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
 
 if TYPE_CHECKING:
@@ -232,9 +232,6 @@ class Context:
             self._note_state(bound.ws)
         # Only now: a workspace whose making was rolled back was never there.
         self.connection.known_workspace = bound.ws.identity
-        for after in committed.all():
-            # Outside of the transaction: whoever listens may open one of its own.
-            after(self.database, self.workspace, before[0], bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)

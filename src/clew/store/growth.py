@@ -34,7 +34,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "notebook runs": ("notebook_run",),
     "agent sessions": ("agent_session", "agent_told", "agent_deed", "dead_end", "caller_state"),
     "transcripts": ("history_session", "history_turn", "history_edit", "history_words"),
-    "search index": ("item", "item_terms", "item_link", "node_grams", "index_pack", "index_piece"),
+    "search index": ("item", "item_terms", "item_link", "node_grams"),
     "past of the index": ("item_past",),
     "vectors": ("item_vector", "vector_progress"),
     "exchange": ("sync_change", "sync_record", "sync_conflict", "sync_state"),

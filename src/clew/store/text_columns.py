@@ -78,7 +78,7 @@ TEXT_TABLES: dict[str, TextTable] = {
 
 DERIVED = frozenset(
     {
-        *("item_past", "item_terms", "item_vector", "index_piece", "index_pack"),
+        *("item_past", "item_terms", "item_vector"),
         *("node_tag", "ledger_tag", "verdict", "history_edit", "history_words"),
     }
 )

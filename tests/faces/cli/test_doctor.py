@@ -204,7 +204,7 @@ def test_a_database_is_described_without_its_password() -> None:
 def test_a_check_that_failed_is_not_called_fine(clew: Shell) -> None:
     assert clew("call", "notes_commit", "content=a").code == 0
     with sqlite3.connect(clew.home / "clew.db") as store:
-        store.execute("DROP TABLE index_pack")
+        store.execute("DROP TABLE item_vector")
     ran = clew("doctor", "--json")
     assert finding(ran, "agreement")["state"] == "problem"
     assert ran.code != 0

@@ -329,6 +329,11 @@ def client_families(tx: Transaction) -> list[str]:
     return [row["family"] for row in rows]
 
 
+CLIENT = "coalesce(nullif(caller_state.family, ''), event.agent)"
+BY_CLIENT = "LEFT JOIN caller_state ON caller_state.workspace = event.workspace AND caller_state.agent = event.agent"
+"""The client behind the agent of an event, and the table that knows it."""
+
+
 def families(ctx: Context) -> dict[str, str]:
     """The client behind each agent that wrote here: `claude-code-7` is a connection of `claude-code`."""
     rows = ctx.tx.all("SELECT agent, family FROM caller_state WHERE workspace = ? AND family <> ''", ctx.workspace)

@@ -211,8 +211,9 @@ def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[Eve
     heirs = {verdict.replaced_by: id for id, verdict in verdicts(ctx, replaced).items() if verdict.replaced_by}
     for event in events:
         if event.type == "proposal_applied" and event.subject:
-            made = event.payload.get("blocks") or ()
-            heirs |= {event.subject: heirs[block] for block in made if block in heirs}
+            made = [block for block in event.payload.get("blocks") or () if block in heirs]
+            if made:
+                heirs[event.subject] = heirs[made[0]]
     for one in (one for own in found.values() for one in own.values() if one.verb in (*KEPT.values(), "approved")):
         one.replaced |= {id: heirs[id] for id in one.things if id in heirs}
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from clew.clock import Clock
 from clew.registry.connection import Connection
 from clew.registry.mcp_sessions import keep_number, number_of
-from clew.store.database import Database, Transaction
+from clew.store.database import Database, DatabaseResource, Transaction
 from clew.store.rows import TableRow, find, load
 from clew.store.workspaces import keep_meta, next_count, read_meta
 
@@ -50,6 +50,18 @@ def _make(database: Database, clock: Clock) -> str:
 def client_family(connection: Connection) -> str:
     """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
     return _family(connection.client or "")
+
+
+class ConnectedClients(DatabaseResource):
+    """The clients that connected to this process, whether or not they have written anything yet."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.names: set[str] = set()
+
+    def note(self, client: str | None) -> None:
+        if name := _family(client or ""):
+            self.names.add(name)
 
 
 @lru_cache(maxsize=256)

@@ -86,7 +86,7 @@ def test_what_waits_for_a_person_is_not_told_as_decided(call: Caller) -> None:
     assert sentences(call, "codex") == ["proposed *Do not use tin whistles in fog*"]
     call("decide", id=made["proposal"], verdict="replace")
     told = sentences(call, "@ines")
-    assert "settled the dispute over *Do not use tin whistles in fog*, replacing *Use tin whistles in fog*" in told
+    assert told == ["settled the dispute over *Do not use tin whistles in fog*, replacing *Use tin whistles in fog*"]
 
 
 def test_an_approval_is_told_once_and_a_status_is_no_end(call: Caller) -> None:

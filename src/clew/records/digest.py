@@ -219,8 +219,9 @@ def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[Eve
 
 
 def _once(events: list[EventRow]) -> list[EventRow]:
-    """Without the records that an approval wrote, for that it was approved says so; and without proposals that nobody
-    but their author decided about, for then the records say what was done."""
+    """Without the records that an approval wrote, for that it was approved says so; without what became of proposals by
+    the decision of a dispute; and without proposals that nobody but their author decided about, for then the records
+    say what was done."""
     authors = {event.subject: event.agent for event in events if event.type == "proposal_staged"}
     applied = [event for event in events if event.type == "proposal_applied"]
     own = {
@@ -230,7 +231,14 @@ def _once(events: list[EventRow]) -> list[EventRow]:
     }
     approved = {block for event in applied if event.subject not in own for block in event.payload.get("blocks") or ()}
     left_out = {"block_written": approved, "proposal_staged": own, "proposal_applied": own}
-    return [event for event in events if event.subject not in left_out.get(event.type, ())]
+    # All that one decision does is written at one moment.
+    settled = {(event.agent, event.ts_ms) for event in events if event.type == "dispute_decided"}
+    return [
+        event
+        for event in events
+        if event.subject not in left_out.get(event.type, ())
+        and not (event.type in ("proposal_applied", "proposal_rejected") and (event.agent, event.ts_ms) in settled)
+    ]
 
 
 def _events(ctx: Context, after: int, end: int) -> Iterator[EventRow]:

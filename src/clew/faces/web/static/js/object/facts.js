@@ -32,6 +32,7 @@ const HIDDEN = new Set([
   "Type",
   "ProposedBy",
   "FilesTouched",
+  "Receipt",
   "Priority",
 ]);
 const WORDS = {
@@ -60,10 +61,10 @@ const isEmpty = (value) =>
   (Array.isArray(value) && !value.length) ||
   ["none", "untagged", "global"].includes(value);
 
-function blockFacts({ shown, incoming, outgoing }) {
+function blockFacts({ shown, incoming, outgoing, chain }) {
   const fields = shown?.block?.fields ?? {};
-  const others = new Set([...incoming, ...outgoing].map(({ id }) => id));
-  // What only names records that stand among the links is said there, by their titles.
+  const others = new Set([...incoming, ...outgoing, ...chain].map(({ id }) => id));
+  // What only names records that stand among the links or in the chain is said there, by their titles.
   const isLinked = (value) =>
     [value].flat().every((part) =>
       String(part)

@@ -8,11 +8,11 @@ import { ago, el, shorten } from "../dom.js";
 import { STATUS } from "../facts.js";
 import { happened, ORIGINS } from "../happenings.js";
 import { icon, kindOf, kindWord } from "../kinds.js";
-import { isOver, stateOf } from "../lifecycle.js";
+import { isOver } from "../lifecycle.js";
 import { relWords } from "../links.js";
 import { markdownButtons, recordMarkdown } from "../markdown.js";
 import { keepDrawn } from "../news.js";
-import { act, badge, diffView, idTag, prose, recordLink, stateBadges, title } from "../parts.js";
+import { act, badge, diffView, idTag, prose, recordLink, stateBadges, stateWord, title } from "../parts.js";
 import { byWords, isPerson } from "../people.js";
 import { fold, redraw } from "../redraw.js";
 import { link, objectLink } from "../router.js";
@@ -233,9 +233,9 @@ function grouped(links) {
 }
 
 // The newest version is undone; to an older one the record goes back.
-function wayBack(id, { undo, said, seq }, words) {
+function wayBack({ id, kind }, { undo, said, seq }, words) {
   if (undo) return undoButton(undo, words);
-  if (!said) return null;
+  if (!said || kind === "proposal") return null;
   return el(
     "button.small",
     {
@@ -251,7 +251,7 @@ function wayBack(id, { undo, said, seq }, words) {
 // A version by which the record ended says so. What its author wrote and nothing held back was approved by nobody,
 // and nobody but a person approves.
 function originOf({ origin, agent, status }, { author, kind }, isFirst) {
-  if (!isFirst && isOver(kind, status)) return stateOf(kind, status);
+  if (!isFirst && (isOver(kind, status) || kind === "proposal")) return stateWord(kind, status);
   if (origin !== "apply" || (isPerson(agent) && agent !== author)) return ORIGINS[origin] ?? origin;
   return isFirst ? "written" : "edited";
 }
@@ -275,7 +275,7 @@ function versionsPart(view) {
             version.cause && version.cause !== id && !version.cause.startsWith("AR-")
               ? el("a.id", { href: objectLink(version.cause) }, version.cause)
               : null,
-            wayBack(id, version, words),
+            wayBack(view, version, words),
           ),
           version.diff ? fold(`version ${id} ${version.seq}`, "What changed", diffView(version.diff)) : null,
         ),

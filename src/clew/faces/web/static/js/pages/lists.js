@@ -230,7 +230,7 @@ function chosenFilters(asked, found) {
         "a.facet",
         { "aria-current": "true", href: listLink(asked, { [name]: "" }), key: name, data: { off: name } },
         words[name](asked[name]),
-        el("span", { "aria-hidden": "true" }, " ×"),
+        el("span", { "aria-hidden": "true" }, "\u00a0×"),
         el("span.hidden-text", ", take this filter off"),
       ),
     ),

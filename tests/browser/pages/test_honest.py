@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from selenium.webdriver.common.keys import Keys
+
 from clew.clock import system_clock
 from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.pages.test_decide import as_agent, dispute
@@ -109,6 +111,24 @@ def test_nothing_moves_when_something_is_said(own_page: Reader, own_agent: Calle
     press(own_page, "Replace the old one", "button")
     own_page.says("#notices", "Now in force")
     assert own_page.js("return document.querySelector('#main').getBoundingClientRect().top") == top
+
+
+def test_no_ring_goes_around_the_page_after_an_answer_by_key(own_page: Reader, own_agent: Caller) -> None:
+    dispute(own_agent, "keg")
+    propose(own_agent, "Ring at noon")
+    own_page.open("ws/inbox")
+    own_page.until("document.querySelector('#ways button') && !document.querySelector('#ways [aria-disabled]')")
+    own_page.until("!document.querySelector('[data-fresh]')")
+    own_page.keys("1")
+    own_page.find("#ask-reason")
+    own_page.keys(Keys.ENTER)
+    own_page.says("#notices", "Not in force")
+    own_page.gone("#ask")
+    rings = """return [...document.querySelectorAll('main, main > *, .list, .detail')]
+      .filter((one) => one.matches(':focus') && getComputedStyle(one).outlineStyle !== 'none').length"""
+    assert own_page.js(rings) == 0
+    own_page.keys("j")
+    own_page.until("document.activeElement.id === 'matters'")
 
 
 def aged(back: int) -> Callable[[], int]:

@@ -86,7 +86,7 @@ def test_what_waits_for_a_person_is_not_told_as_decided(call: Caller) -> None:
     assert sentences(call, "codex") == ["proposed *Do not use tin whistles in fog*"]
     call("decide", id=made["proposal"], verdict="replace")
     told = sentences(call, "@ines")
-    assert "decided between *Do not use tin whistles in fog*, replacing *Use tin whistles in fog*" in told
+    assert told == ["settled the dispute over *Do not use tin whistles in fog*, replacing *Use tin whistles in fog*"]
 
 
 def test_an_approval_is_told_once_and_a_status_is_no_end(call: Caller) -> None:
@@ -101,3 +101,33 @@ def test_an_approval_is_told_once_and_a_status_is_no_end(call: Caller) -> None:
     assert "planned *Inbox*" not in text, "a plan that nobody made"
     call("tasks_complete", task=task, status="PARKED")
     assert "parked *Paint the buoys*" in call("digest", since="today")["markdown"]
+
+
+def test_what_was_replaced_or_withdrawn_is_told_once_and_not_as_changed(call: Caller) -> None:
+    old = by(call, "claude-code", "remember", kind="decision", text="Fog signals are rung by hand")["id"]
+    fact = by(call, "codex", "remember", kind="fact", text="The bell weighs ninety kilos")["id"]
+    by(call, "claude-code", "remember", kind="decision", text="Fog signals are automatic", replaces=[old])
+    by(call, "claude-code", "retract", id=fact, why="It was weighed again")
+    assert sentences(call, "claude-code") == [
+        "decided *Fog signals are rung by hand*, *Fog signals are automatic*, replacing *Fog signals are rung by hand*",
+        "withdrew *The bell weighs ninety kilos*",
+    ]
+
+
+def test_an_approval_says_what_it_replaced(call: Caller, clock: TickingClock) -> None:
+    old = by(call, "claude-code", "remember", kind="rule", text="Never anchor in the fairway")["id"]
+    clock.now_ms += 3 * DAY
+    new = by(call, "codex", "remember", kind="rule", text="Anchor in the fairway in fog only", replaces=[old])
+    assert new["state"] == "proposed"
+    call("approve_apply", proposal_id=new["proposal"], dry_run=False)
+    told = sentences(call, "@ines", since="1 day")
+    assert told == ["approved *Anchor in the fairway in fog only*, replacing *Never anchor in the fairway*"]
+
+
+def test_a_failed_run_is_told_until_it_passes(call: Caller) -> None:
+    task = by(call, "codex", "start", title="Mend the horn", steps=["Solder", "Try"])["task"]
+    failed = {"command": "pytest -q", "exit_code": 1, "output": "1 failed"}
+    call.error("close", task=task, step="s:0", proof=failed)
+    assert "failed at 1 step of *Mend the horn*" in sentences(call, "codex")
+    by(call, "codex", "close", task=task, step="s:0", proof={**failed, "exit_code": 0, "output": "1 passed"})
+    assert not [line for line in sentences(call, "codex") if line.startswith("failed")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 from tests.records.test_view import decided
 
@@ -47,6 +48,29 @@ def test_a_list_is_narrowed_by_author_and_by_area_with_what_lies_inside(call: Ca
     assert set(ids(call("record_list", area="a:hull"))) == {"K1", "K2", mine["card_id"]}
     assert set(ids(call("record_list", area="a:keel"))) == {"K1", "K2"}
     assert call("record_list", area="a:nowhere")["total"] == 0
+
+
+def test_authors_are_counted_as_the_list_shows_them_and_of_what_was_approved_the_proposer(call: Caller) -> None:
+    def by(agent: str, name: str, /, **arguments: Any) -> dict[str, Any]:
+        call.session = Connection(toolset="full", agent_id=agent)
+        return call(name, **arguments)
+
+    for number in range(3):
+        by("codex", "remember", kind="lesson", text=f"Pier {number} has {number * 7} bollards")
+    fact = by("claude-code", "remember", kind="fact", text="The ferry is white")["id"]
+    by("codex", "retract", id=fact, why="It was painted")
+    by("mute", "start_new", title="Thoughts are no records of what is known")
+    made = by("codex", "propose_update", block_type="decision", statement="Ring at noon")
+    call("approve_apply", proposal_id=made["proposal_id"], dry_run=False)
+    found = call("record_list", count_authors=True)
+    counted = found["written"]
+    assert counted == {"codex": 4, "claude-code": 1, "@ines": 1}
+    for name, records in counted.items():
+        asked = call("record_list", author=name, count_authors=True)
+        assert asked["total"] == records and asked["written"] == counted, "who is chosen narrows the list, not who is"
+    assert call("record_list", kind="fact", count_authors=True)["written"] == {"claude-code": 1, "codex": 1}
+    rows = {item["title"]: item["authors"] for item in found["records"]}
+    assert rows["Ring at noon"] == ["codex", "@ines"] and rows["The ferry is white"] == ["claude-code", "codex"]
 
 
 def test_pages_follow_each_other_and_status_counts_ignore_the_chosen_status(call: Caller) -> None:

@@ -30,7 +30,8 @@ def test_a_proposal_is_a_sentence_and_no_list_of_ids(call: Caller) -> None:
     assert shown["title"] == "Withdraw “Kiosks poll every 30 seconds”"
     ops = [{"op": "update_field", "target": block, "field": "Rationale", "value": "Batteries"}]
     staged = call("propose_edit", ops=ops, rationale="Say why")["proposal_id"]
-    assert call("record_view", id=staged)["title"] == "Change Rationale of “Kiosks poll every 30 seconds” to: Batteries"
+    told = call("record_view", id=staged)["title"]
+    assert told == "Change the reason of “Kiosks poll every 30 seconds” to: Batteries"
 
 
 def test_a_contradiction_names_both_sides(call: Caller) -> None:

@@ -29,6 +29,8 @@ _SUBJECT = (
 
 Shelf = tuple[str, str | None]
 """Source and kind of an item."""
+Select = tuple[str, list[Any]]
+"""A statement that selects rows, with its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Wanted:
     areas: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     refs: tuple[str, ...] | None = None
-    subjects: tuple[str, ...] | None = None
+    subjects: Select | None = None
     few: bool = False
     """Whether so few fit that sorting them is less work than walking the newest until enough are found."""
 
@@ -55,9 +57,10 @@ class Wanted:
             found.append(("coalesce(status, '') = ?", [self.status]))
         said = "ref || ' ' || coalesce(title, '') || ' ' || coalesce(body, '') || ' ' || coalesce(tags, '')"
         found += [holding(said, word) for word in self.words[:MOST_WORDS]]
-        for values, column in ((self.refs, "ref"), (self.subjects, f"({_SUBJECT})")):
-            if values is not None:
-                found.append((f"{column} IN ({placeholders(len(values))})" if values else "1 = 0", [*values]))
+        if self.refs is not None:
+            found.append((f"ref IN ({placeholders(len(self.refs))})" if self.refs else "1 = 0", [*self.refs]))
+        if self.subjects is not None:
+            found.append((f"({_SUBJECT}) IN ({self.subjects[0]})", self.subjects[1]))
         return [*found, *([_of_area(self.areas, self.files)] if self.areas or self.files else [])]
 
 
@@ -108,6 +111,19 @@ def counts(tx: Transaction, workspace: str, wanted: Wanted) -> dict[tuple[Shelf,
         key = ((row["source"], row["kind"]), row["status"] or "")
         found[key] = found.get(key, 0) + int(row["items"])
     return found
+
+
+def by_author(tx: Transaction, workspace: str, wanted: Wanted, authored: Select, most: int) -> list[Row]:
+    """How many of the items that fit each author wrote, the most first. `authored` selects authors and subjects."""
+    where, values = wanted.sql(workspace)
+    sql = (
+        f"WITH authored AS MATERIALIZED ({authored[0]}), subjects AS MATERIALIZED ("
+        f"SELECT {_SUBJECT} AS subject, count(*) AS items FROM item WHERE {where}"
+        f" AND ({_SUBJECT}) IN (SELECT subject FROM authored) GROUP BY 1)"
+        " SELECT author AS name, CAST(sum(items) AS BIGINT) AS records FROM authored"
+        " JOIN subjects ON subjects.subject = authored.subject GROUP BY author ORDER BY records DESC, author LIMIT ?"
+    )
+    return tx.all(sql, *authored[1], *values, most)
 
 
 def in_areas(tx: Transaction, workspace: str) -> list[Row]:

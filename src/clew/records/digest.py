@@ -17,10 +17,13 @@ from pydantic import Field
 from clew.clock import rfc3339
 from clew.errors import invalid
 from clew.kinds import statuses
+from clew.kinds.state import OVER
+from clew.kinds.statuses import words_for
 from clew.memory.files.sync import sync
 from clew.memory.kinds import kind_of as block_kind
 from clew.recall.search import moment_of
 from clew.records.record_view import names_of
+from clew.records.verdicts import verdicts
 from clew.registry.budget import Budget, Trim
 from clew.registry.callers import families
 from clew.registry.context import Context
@@ -28,14 +31,14 @@ from clew.registry.operation import Bounded, Name, Title, View, operation
 from clew.registry.record import Named
 from clew.store.events import EventRow, events_after, first_seqs, last_event_until
 from clew.tasks.plans import INBOX, Work, find_work
-from clew.tasks.proofs import proof_states
+from clew.tasks.proofs import Proof, proof_states
 from clew.tasks.steps import steps_of
 
 PAGE = 2_000
 NAMED = 5
 """Things that a sentence names; the others are counted."""
 MOST_TASKS = 200
-"""Tasks whose closed steps are judged."""
+"""Tasks whose steps are judged."""
 BUDGET = Budget(
     (
         Trim("authors[].sentences[].things", drop="last", floor=1),
@@ -61,11 +64,12 @@ THOUGHT = "thought on"
 TOLD = {
     "proposal_applied": "approved",
     "proposal_rejected": "rejected",
-    "dispute_decided": "decided between",
+    "dispute_decided": "settled the dispute over",
     "proposal_staged": "proposed",
     "record_retracted": "withdrew",
     "proposal_rolled_back": "rolled back",
     "job_failed": "failed at",
+    "evidence_captured": "failed at",
     "step_done": "closed",
     "step_reopened": "reopened",
     "step_blocked": "was blocked at",
@@ -84,12 +88,23 @@ ENDED = {
 """What it is called when a task gets a status. That it is to do or in work again is no end."""
 ORDER = (
     *KEPT.values(),
-    *("changed", "decided between", "withdrew", "approved", "rejected", "rolled back", "proposed", "failed at"),
+    *(
+        "changed",
+        "settled the dispute over",
+        "withdrew",
+        "approved",
+        "rejected",
+        "rolled back",
+        "proposed",
+        "failed at",
+    ),
     *("closed", "reopened", "was blocked at", "started", "planned", "finished", "parked", "canceled", "completed"),
     *("completed the reasoning", *CARDS.values(), THOUGHT, "wrote", "noted"),
 )
 """Decisions, rules, lessons, failures and proofs first."""
-STEPS = ("closed", "reopened", "was blocked at")
+STEP_EVENTS = ("step_done", "step_reopened", "step_blocked", "evidence_captured")
+"""They name the task and the path of a step in it."""
+WITHDRAWN = frozenset(words_for(*OVER)) - {statuses.SUPERSEDED}
 THOUGHTS = ("thought_added", "thought_revised", "thought_branched")
 UNNAMED = "an unnamed agent"
 _BACK = re.compile(r"(\d{1,4}) ?(hour|day|week)s?")
@@ -131,8 +146,10 @@ def digest(ctx: Context, args: Digest) -> dict[str, Any]:
     with ctx.reading() as bound:
         start, end = _period(bound, args)
         authors = _gathered(bound, start, end)
+        proofs = _proofs(bound, authors)
+        authors = {who: _without_passed(own, proofs) for who, own in authors.items()}
         names = names_of(bound, _named(authors))
-        unproven = _unproven(bound, authors)
+        unproven = {place for place, proof in proofs.items() if not proof.settled}
         told = {who: [_sentence(one, names, unproven) for one in _ordered(own)] for who, own in authors.items()}
         ordered = sorted(told, key=lambda who: (-sum(row["total"] for row in told[who]), who))
         result = {
@@ -143,7 +160,7 @@ def digest(ctx: Context, args: Digest) -> dict[str, Any]:
             "plans": _plans(bound, authors, unproven),
             "truncated": False,
         }
-    return {**result, "markdown": "\n".join(markdown(result))}
+    return {**result, "markdown": "\n".join(lines(result))}
 
 
 def _period(ctx: Context, args: Digest) -> tuple[int, int]:
@@ -176,21 +193,56 @@ def _gathered(ctx: Context, start: int, end: int) -> dict[str, Told]:
     known = families(ctx)
     after = last_event_until(ctx.tx, ctx.workspace, "ts_ms", start - 1)
     found: dict[str, Told] = {}
-    events = _once(list(_events(ctx, after, end)))
+    all_events = list(_events(ctx, after, end))
+    events = _once(all_events)
     fresh = _born(ctx, events, after)
     for event in events:
         who = known.get(event.agent or "", event.agent or UNNAMED)
         told = _told(event, fresh)
         if told is not None:
             _add(found.setdefault(who, {}), told, event)
+    _name_replaced(ctx, found, all_events)
     return found
 
 
+def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[EventRow]) -> None:
+    """Says with each record that was kept or approved in the period what it took the place of."""
+    replaced = [
+        event.subject
+        for event in events
+        if event.type == "block_written" and event.subject and event.payload.get("status") == statuses.SUPERSEDED
+    ]
+    heirs = {verdict.replaced_by: id for id, verdict in verdicts(ctx, replaced).items() if verdict.replaced_by}
+    for event in events:
+        if event.type == "proposal_applied" and event.subject:
+            made = [block for block in event.payload.get("blocks") or () if block in heirs]
+            if made:
+                heirs[event.subject] = heirs[made[0]]
+    for one in (one for own in found.values() for one in own.values() if one.verb in (*KEPT.values(), "approved")):
+        one.replaced |= {id: heirs[id] for id in one.things if id in heirs}
+
+
 def _once(events: list[EventRow]) -> list[EventRow]:
-    """Without the records that an approval wrote: that it was approved says so."""
-    approvals = (event for event in events if event.type == "proposal_applied" and not event.payload.get("automatic"))
-    approved = {block for event in approvals for block in event.payload.get("blocks") or ()}
-    return [event for event in events if event.type != "block_written" or event.subject not in approved]
+    """Without the records that an approval wrote, for that it was approved says so; without what became of proposals by
+    the decision of a dispute; and without proposals that nobody but their author decided about, for then the records
+    say what was done."""
+    authors = {event.subject: event.agent for event in events if event.type == "proposal_staged"}
+    applied = [event for event in events if event.type == "proposal_applied"]
+    own = {
+        event.subject
+        for event in applied
+        if event.payload.get("automatic") or authors.get(event.subject, "") == event.agent
+    }
+    approved = {block for event in applied if event.subject not in own for block in event.payload.get("blocks") or ()}
+    left_out = {"block_written": approved, "proposal_staged": own, "proposal_applied": own}
+    # All that one decision does is written at one moment.
+    settled = {(event.agent, event.ts_ms) for event in events if event.type == "dispute_decided"}
+    return [
+        event
+        for event in events
+        if event.subject not in left_out.get(event.type, ())
+        and not (event.type in ("proposal_applied", "proposal_rejected") and (event.agent, event.ts_ms) in settled)
+    ]
 
 
 def _events(ctx: Context, after: int, end: int) -> Iterator[EventRow]:
@@ -226,15 +278,17 @@ def _told(event: EventRow, fresh: set[str]) -> tuple[str, str, str] | None:
         verb = CARDS.get(str(event.payload.get("type")), verb)
     if verb is None or not subject or (verb == "withdrew" and event.payload.get("status") == statuses.PROPOSED):
         return None
-    return verb, subject if verb in STEPS else "", subject
+    return verb, subject if event.type in STEP_EVENTS else "", subject
 
 
 def _written(event: EventRow, subject: str, fresh: set[str]) -> tuple[str, str, str] | None:
     verb = KEPT.get(block_kind(subject).name)
     if verb is None or event.payload.get("origin") in ("rollback", "undo", "review"):
         return None
-    if event.payload.get("status") == statuses.PROPOSED:
-        return None  # nothing was decided yet: that it was proposed is told by its proposal
+    status = event.payload.get("status")
+    if status in (statuses.PROPOSED, statuses.SUPERSEDED) or status in WITHDRAWN:
+        # Nothing was decided yet, or it ended: its proposal, its successor or its withdrawal say so.
+        return None
     return (verb if subject in fresh else "changed"), "", subject
 
 
@@ -244,9 +298,9 @@ def _add(own: Told, told: tuple[str, str, str], event: EventRow) -> None:
         return
     sentence = own.setdefault((verb, place), Sentence(verb, place))
     sentence.things[thing] = sentence.things.get(thing, 0) + 1
-    if verb in STEPS and event.path:
+    if event.type in STEP_EVENTS and event.path:
         sentence.paths.add(event.path)
-    if verb == "decided between" and event.payload.get("verdict") == "replace":
+    if verb == "settled the dispute over" and event.payload.get("verdict") == "replace":
         sentence.replaced[thing] = next(iter(event.payload.get("others") or ()), "")
 
 
@@ -261,31 +315,48 @@ def _named(authors: Mapping[str, Told]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def _unproven(ctx: Context, authors: Mapping[str, Told]) -> dict[tuple[str, str], bool]:
-    """Of the steps that were closed, by task and path, whether nothing proves them now."""
-    closed = {one.place for own in authors.values() for one in own.values() if one.verb == "closed"}
-    steps = [step for task in sorted(closed)[:MOST_TASKS] for step in steps_of(ctx, task) if step.completed]
+Place = tuple[str, str]
+"""A task and the path of a step in it."""
+
+
+def _proofs(ctx: Context, authors: Mapping[str, Told]) -> dict[Place, Proof]:
+    """How the steps that were closed or failed are proven now."""
+    judged = ("closed", "failed at")
+    tasks = {one.place for own in authors.values() for one in own.values() if one.place and one.verb in judged}
+    steps = [step for task in sorted(tasks)[:MOST_TASKS] for step in steps_of(ctx, task)]
     proofs = proof_states(ctx, steps) if steps else {}
-    return {(step.task, step.path): not proofs[step.id].settled for step in steps}
+    return {(step.task, step.path): proofs[step.id] for step in steps}
 
 
-def _sentence(one: Sentence, names: Mapping[str, Named], unproven: Mapping[tuple[str, str], bool]) -> dict[str, Any]:
-    things = [] if one.verb in (*STEPS, THOUGHT) else [names[id].to_json() for id in list(one.things)[:NAMED]]
+def _without_passed(own: Told, proofs: Mapping[Place, Proof]) -> Told:
+    """Of the steps that something was run for, only those that it speaks against now count as failed."""
+    for one in own.values():
+        if one.verb == "failed at" and one.place:
+            states = {path: proofs.get((one.place, path)) for path in one.paths}
+            one.paths = {path for path, proof in states.items() if proof is not None and proof.state == statuses.FAILED}
+    return {key: one for key, one in own.items() if one.paths or key[0] != "failed at" or not one.place}
+
+
+def _sentence(one: Sentence, names: Mapping[str, Named], unproven: set[Place]) -> dict[str, Any]:
+    things = [] if one.place else [names[id].to_json() for id in list(one.things)[:NAMED]]
     for thing in things:
         instead = one.replaced.get(thing["id"])
         thing["replacing"] = names[instead].to_json() if instead else None
-    doubtful = sum(unproven.get((one.place, path), False) for path in one.paths) if one.verb == "closed" else 0
     return {
         "verb": one.verb,
         "total": one.total,
-        "unproven": doubtful,
+        "unproven": _doubtful(one, unproven) if one.verb == "closed" else 0,
         "things": things,
         "more": max(0, one.total - len(things)) if things else 0,
         "place": names[one.place].to_json() if one.place else None,
     }
 
 
-def _plans(ctx: Context, authors: Mapping[str, Told], unproven: Mapping[tuple[str, str], bool]) -> list[dict[str, Any]]:
+def _doubtful(one: Sentence, unproven: set[Place]) -> int:
+    return sum((one.place, path) in unproven for path in one.paths)
+
+
+def _plans(ctx: Context, authors: Mapping[str, Told], unproven: set[Place]) -> list[dict[str, Any]]:
     """For each plan how many of its steps were closed, by whom, and how many nothing proves."""
     works: dict[str, Work | None] = {}
     found: dict[str, dict[str, Any]] = {}
@@ -297,43 +368,61 @@ def _plans(ctx: Context, authors: Mapping[str, Told], unproven: Mapping[tuple[st
             plan = work.parent if work is not None and work.parent else one.place
             row = found.setdefault(plan, {"closed": 0, "unproven": 0, "by": []})
             row["closed"] += len(one.paths)
-            row["unproven"] += sum(unproven.get((one.place, path), False) for path in one.paths)
+            row["unproven"] += _doubtful(one, unproven)
             row["by"] += [who] if who not in row["by"] else []
     names = names_of(ctx, list(found))
     return [{**names[id].to_json(), **row} for id, row in found.items()]
 
 
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    """The digest as Markdown; also what `clew digest` prints."""
-    yield f"# {result['workspace']}: {result['from'][:16]} to {result['to'][:16]}"
+@dataclass(frozen=True)
+class Form:
+    """How the digest is written: marks before headings, and around what is named."""
+
+    heading: str
+    name: str
+
+    def head(self, level: int, text: str) -> str:
+        return f"{self.heading * level} {text}".lstrip()
+
+    def named(self, record: Mapping[str, Any]) -> str:
+        return self.name.format(record["title"])
+
+
+MARKDOWN, PLAIN = Form("#", "*{}*"), Form("", "“{}”")
+
+
+def lines(result: Mapping[str, Any], form: Form = MARKDOWN) -> Iterator[str]:
+    """The digest line by line, as `clew digest` prints it too."""
+    start, end = (result[name][:16].replace("T", " ") for name in ("from", "to"))
+    yield form.head(1, f"{result['workspace']}: {start} to {end} UTC")
     if not result["authors"]:
         yield "\nNothing was done in this time."
     for author in result["authors"]:
-        yield f"\n## {author['name']}\n"
-        yield from (f"- {spoken(sentence)}" for sentence in author["sentences"])
+        yield f"\n{form.head(2, author['name'])}\n"
+        yield from (f"- {spoken(sentence, form)}" for sentence in author["sentences"])
     if result["plans"]:
-        yield "\n## Plans\n"
+        yield f"\n{form.head(2, 'Plans')}\n"
     for plan in result["plans"]:
         doubt = f" ({plan['unproven']} unproven)" if plan["unproven"] else ""
-        yield f"- *{plan['title']}*: {_steps(plan['closed'])} closed{doubt} by {', '.join(plan['by'])}"
+        yield f"- {form.named(plan)}: {_steps(plan['closed'])} closed{doubt} by {', '.join(plan['by'])}"
 
 
-def spoken(sentence: Mapping[str, Any]) -> str:
+def spoken(sentence: Mapping[str, Any], form: Form) -> str:
     """Such as `closed 2 steps of *Relay drops messages* (1 unproven)`."""
     verb, total, place = sentence["verb"], sentence["total"], sentence["place"]
     if verb == THOUGHT:
-        return f"noted {total} thought{'' if total == 1 else 's'} on *{place['title']}*"
-    if verb in STEPS:
+        return f"noted {total} thought{'' if total == 1 else 's'} on {form.named(place)}"
+    if place:
         doubt = f" ({sentence['unproven']} unproven)" if sentence["unproven"] else ""
-        return f"{verb} {_steps(total)} of *{place['title']}*{doubt}"
-    named = ", ".join(_thing(thing) for thing in sentence["things"])
+        return f"{verb} {_steps(total)} of {form.named(place)}{doubt}"
+    named = ", ".join(_thing(thing, form) for thing in sentence["things"])
     more = f" and {sentence['more']} more" if sentence["more"] else ""
     return f"{verb} {named}{more}"
 
 
-def _thing(thing: Mapping[str, Any]) -> str:
-    instead = f", replacing *{thing['replacing']['title']}*" if thing.get("replacing") else ""
-    return f"*{thing['title']}*{instead}"
+def _thing(thing: Mapping[str, Any], form: Form) -> str:
+    instead = f", replacing {form.named(thing['replacing'])}" if thing.get("replacing") else ""
+    return f"{form.named(thing)}{instead}"
 
 
 def _steps(count: int) -> str:

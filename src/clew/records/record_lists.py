@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from clew.errors import shorten
-from clew.ids import kind_by_form
+from clew.ids import is_person, kind_by_form
 from clew.index import item_lists
 from clew.index.item_lists import Shelf, Wanted
 from clew.kinds.catalogue import shown_label
@@ -17,15 +17,16 @@ from clew.kinds.state import Verdict
 from clew.ledger import cipher
 from clew.memory import blocks
 from clew.reasoning.anchors.registry import Anchor, all_anchors, canonical
+from clew.records.record_view import block_author
 from clew.records.verdicts import verdicts
 from clew.registry.budget import Budget, Clip, Follow, Trim
-from clew.registry.callers import families
+from clew.registry.callers import BY_CLIENT, CLIENT, families
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, View, Whole, operation
 from clew.registry.paging import After, follow_after, following, next_after, position
 from clew.registry.record import refresh
 from clew.store.database import Row
-from clew.store.events import busy_agents, last_event_seq, writers_of, written_by
+from clew.store.events import authored, busy_agents, last_event_seq, subjects_of, writers_of
 from clew.tasks.proofs import stale_evidence
 
 EVERYTHING = "any"
@@ -33,9 +34,9 @@ BOOKKEEPING = frozenset({"signal", "proposal", "receipt", "contradiction", "drif
 """Kinds that say how memory is kept, not what is known."""
 WORK = frozenset({"plan", "task", "step", "job", "proof", "thought"})
 """Kinds with places of their own on the page; a list shows them when they are asked for by name."""
-NEWEST_EVENTS = 2_000
-"""Authors are looked for in so many of the newest events; `authors_since` says where that begins."""
-MOST_WRITTEN = 5_000
+NEWEST_EVENTS, COUNTED_EVENTS = 2_000, 50_000
+"""Authors are looked for in so many of the newest events, in more where somebody asks for one or for their records to
+be counted; `authors_since` says where that begins."""
 MOST_AUTHORS, MOST_AREAS = 50, 200
 MOST_FILES = 32
 TITLE, SAYS = 200, 300
@@ -66,6 +67,7 @@ class RecordList(Bounded):
     author: Annotated[Name | None, Field(description="Only what this agent or person wrote or changed.")] = None
     area: Annotated[Name | None, Field(description="Only what belongs to this area, or to one inside it.")] = None
     words: Annotated[str, Field(max_length=400, description="Only those that hold all these words.")] = ""
+    count_authors: Annotated[bool, Field(description="Count what each author wrote; reads many events.")] = False
     overdue: Annotated[bool, Field(description="Only those whose review date has passed.")] = False
     stale: Annotated[bool, Field(description="Only proofs over files that changed since.")] = False
     offset: Annotated[Whole, Field(description="How many to skip.")] = 0
@@ -101,7 +103,8 @@ def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
     after = position(args.after)
     with ctx.reading() as bound:
         anchors = all_anchors(bound, MOST_AREAS)
-        since = max(0, last_event_seq(bound.tx, ctx.workspace) - NEWEST_EVENTS)
+        reach = COUNTED_EVENTS if args.author or args.count_authors else NEWEST_EVENTS
+        since = max(0, last_event_seq(bound.tx, ctx.workspace) - reach)
         wanted = _wanted(bound, args, anchors, since)
         counted = item_lists.counts(bound.tx, ctx.workspace, wanted)
         shelves = tuple(dict.fromkeys(shelf for shelf, _ in counted if _fits(kind_word(shelf), args.kind)))
@@ -121,6 +124,7 @@ def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
             "kinds": _by_kind(counted, args.status),
             "statuses": statuses,
             "authors": _clients(bound, since),
+            **({"written": _written(bound, replace(wanted, subjects=None), args, since)} if args.count_authors else {}),
             "authors_since": since,
             "areas": [{"id": anchor.id, "title": anchor.title} for anchor in anchors],
             "truncated": False,
@@ -177,9 +181,17 @@ def _connections(ctx: Context, author: str) -> list[str]:
     return [author, *(agent for agent, client in families(ctx).items() if client == author != agent)]
 
 
-def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], after: int) -> Wanted:
+def _written(ctx: Context, wanted: Wanted, args: RecordList, since: int) -> dict[str, int]:
+    """How many of the records that the other filters leave each wrote or changed; of an agent the client, once."""
+    counted = item_lists.counts(ctx.tx, ctx.workspace, wanted)
+    shelves = tuple(dict.fromkeys(shelf for shelf, _ in counted if _fits(kind_word(shelf), args.kind)))
+    select = (authored(CLIENT, BY_CLIENT), [ctx.workspace, since])
+    rows = item_lists.by_author(ctx.tx, ctx.workspace, replace(wanted, shelves=shelves), select, MOST_AUTHORS)
+    return {row["name"]: row["records"] for row in rows}
+
+
+def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], since: int) -> Wanted:
     who = _connections(ctx, args.author) if args.author else []
-    named = written_by(ctx.tx, ctx.workspace, who, after, MOST_WRITTEN) if who else None
     own = inside(anchors, canonical(ctx, args.area.strip().lower())) if args.area else []
     return Wanted(
         status=args.status,
@@ -187,7 +199,7 @@ def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], after: int) -
         areas=tuple(name for anchor in own for name in (anchor.id, *anchor.aliases)) or _unknown(args.area),
         files=tuple(file for anchor in own for file in anchor.refs if is_file(file))[:MOST_FILES],
         refs=_refs(ctx, args),
-        subjects=tuple(named) if named is not None else None,
+        subjects=subjects_of(ctx.workspace, who, since) if who else None,
     )
 
 
@@ -226,13 +238,22 @@ def inside(anchors: list[Anchor], id: str) -> list[Anchor]:
 
 
 def _records(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
-    writers = writers_of(ctx.tx, ctx.workspace, sorted({row["subject"] for row in rows if row["subject"]}))
+    writers = _writers(ctx, rows)
     due = blocks.overdue(ctx, [row["ref"] for row in rows if row["review_by"]])
     stale = stale_evidence(ctx, [row["ref"] for row in rows if row["source"] == "evidence"])
     assessed = verdicts(ctx, [row["ref"] for row in rows])
     records = [_record(row, writers.get(row["subject"], []), due.get(row["ref"])) for row in rows]
     records = [{**record, **_label(row, assessed)} for record, row in zip(records, rows, strict=True)]
     return [{**record, "changed": stale.get(record["id"], [])[:20]} for record in records]
+
+
+def _writers(ctx: Context, rows: list[Row]) -> dict[str, list[str]]:
+    """Who wrote each, the first one first: of what a person only approved, whoever proposed it."""
+    found = writers_of(ctx.tx, ctx.workspace, sorted({row["subject"] for row in rows if row["subject"]}))
+    approved = [row["ref"] for row in rows if row["source"] == "block" and is_person(found.get(row["ref"], [""])[0])]
+    for id in approved:
+        found[id] = list(dict.fromkeys([block_author(ctx, id) or found[id][0], *found[id]]))
+    return found
 
 
 def _label(row: Row, assessed: dict[str, Verdict]) -> dict[str, Any]:

@@ -199,7 +199,9 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
 def _with_origin(ctx: Context, opened: Opened, fields: Json, events: Sequence[Json]) -> Json:
     """The fields with who made the record and when; `events` are all of it, the newest first, if they are known."""
     if opened["kind"] == "block":
-        return fields | {"author": _block_author(ctx, fields["id"]) or fields["author"]}
+        versions = blocks.history(ctx, fields["id"])
+        created = versions[0].ts_ms if versions else None
+        return fields | {"author": block_author(ctx, fields["id"]) or fields["author"], "created_ms": created}
     if not events:
         return fields
     author = fields["author"] or events[-1].get("by")
@@ -246,7 +248,7 @@ def _text(kind: str, inner: Json, fields: Json) -> str:
     return cipher.read(text).content if kind == "thought" else text
 
 
-def _block_author(ctx: Context, id: str) -> str | None:
+def block_author(ctx: Context, id: str) -> str | None:
     """Who wrote it first: of what a person only approved, whoever proposed it."""
     versions = blocks.history(ctx, id)
     if not versions:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from clew.clock import Clock
 from clew.registry.connection import Connection
 from clew.registry.mcp_sessions import keep_number, number_of
-from clew.store.database import Database, Transaction
+from clew.store.database import Database, DatabaseResource, Transaction
 from clew.store.rows import TableRow, find, load
 from clew.store.workspaces import keep_meta, next_count, read_meta
 
@@ -50,6 +50,18 @@ def _make(database: Database, clock: Clock) -> str:
 def client_family(connection: Connection) -> str:
     """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
     return _family(connection.client or "")
+
+
+class ConnectedClients(DatabaseResource):
+    """The clients that connected to this process, whether or not they have written anything yet."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.names: set[str] = set()
+
+    def note(self, client: str | None) -> None:
+        if name := _family(client or ""):
+            self.names.add(name)
 
 
 @lru_cache(maxsize=256)
@@ -327,6 +339,11 @@ def client_families(tx: Transaction) -> list[str]:
     """Every client that has written to the store."""
     rows = tx.all("SELECT DISTINCT family FROM caller_state WHERE family <> '' ORDER BY family")
     return [row["family"] for row in rows]
+
+
+CLIENT = "coalesce(nullif(caller_state.family, ''), event.agent)"
+BY_CLIENT = "LEFT JOIN caller_state ON caller_state.workspace = event.workspace AND caller_state.agent = event.agent"
+"""The client behind the agent of an event, and the table that knows it."""
 
 
 def families(ctx: Context) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -194,13 +194,13 @@ def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list
 
 
 def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, list[str]]:
-    """Who wrote about each of these, the last one first."""
+    """Who wrote about each of these, the first one first."""
     if not subjects:
         return {}
     sql = (
-        "SELECT subject, agent, max(seq) AS last FROM event WHERE workspace = ?"
+        "SELECT subject, agent, min(seq) AS first FROM event WHERE workspace = ?"
         f" AND subject IN ({placeholders(len(subjects))}) AND agent IS NOT NULL"
-        " GROUP BY subject, agent ORDER BY last DESC"
+        " GROUP BY subject, agent ORDER BY first"
     )
     found: dict[str, list[str]] = {}
     for row in tx.all(sql, workspace, *subjects):
@@ -208,14 +208,19 @@ def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str
     return found
 
 
-def written_by(tx: Transaction, workspace: str, agents: list[str], after: int, most: int) -> list[str]:
-    """What one of these wrote about after an event, the last first."""
-    marks = ", ".join("?" * len(agents))
-    sql = (
-        f"SELECT subject, max(seq) AS last FROM event WHERE workspace = ? AND seq > ? AND agent IN ({marks})"
-        " AND subject IS NOT NULL GROUP BY subject ORDER BY last DESC LIMIT ?"
+def subjects_of(workspace: str, agents: Sequence[str], after: int) -> tuple[str, list[Any]]:
+    """A select of what one of these wrote about after an event."""
+    sql = f"SELECT subject FROM event WHERE workspace = ? AND seq > ? AND agent IN ({placeholders(len(agents))})"
+    return f"{sql} AND subject IS NOT NULL", [workspace, after, *agents]
+
+
+def authored(author: str, join: str) -> str:
+    """A select of authors with what they wrote about, of a workspace after an event. `author` says by which name an
+    agent is known, with the help of a table that `join` adds."""
+    return (
+        f"SELECT DISTINCT {author} AS author, event.subject AS subject FROM event {join} WHERE event.workspace = ?"
+        " AND event.seq > ? AND event.agent IS NOT NULL AND event.subject IS NOT NULL"
     )
-    return [row["subject"] for row in tx.all(sql, workspace, after, *agents, most)]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ MARKED = 1_000
 """Steps that a board marks at most."""
 MARKS = (
     ("has_error", "reports an error", "error"),
-    ("needs_manager", "asks", "question"),
+    ("needs_manager", "asks a question", "question"),
     ("needs_proof", "needs proof", "proof_gate"),
     ("stale", "has gone silent", ""),
 )

@@ -41,7 +41,7 @@ def written(page: Reader, title: str, /, **values: str) -> str:
     page.until(f"{PANEL} === arguments[0]", title)
     page.says("#panel .record-head", "by you")
     made = str(page.js("return decodeURIComponent(location.hash.split('/').pop())"))
-    page.says("#notices", f"Written: {made}")
+    page.says("#notices", "Written")
     return made
 
 

@@ -110,7 +110,7 @@ def test_a_dispute_cannot_be_approved_blind(page: Reader, agent: Caller) -> None
     page.says("#notices", "1: Keep the old one")
     assert status_of(agent, new) == "proposed"
     pressed(page, "replace")
-    page.says("#notices", "Replaced")
+    page.says("#notices", "Now in force")
     assert (status_of(agent, old), status_of(agent, new)) == ("superseded", "active")
 
 

@@ -11,8 +11,10 @@ from mcp_types import Implementation
 
 from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Heap, Reader
+from tests.browser.pages.test_accessibility import DESK
 from tests.browser.pages.test_inbox import opened, pressed
 from tests.browser.pages.test_memory import decide, propose
+from tests.browser.screenshots import SMALL
 from tests.browser.stage import visited
 from tests.conftest import Caller
 from tests.faces.web.server import Server
@@ -25,28 +27,38 @@ def fresh(tmp_path: Any) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.fixture(params=[DESK, SMALL], ids=["desk", "phone"])
+def newcomer(request: pytest.FixtureRequest, driver: Any, fresh: Server) -> Iterator[Reader]:
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", request.param)
+    yield from visited(Reader(driver, fresh.address))
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.anyio
-async def test_an_empty_store_shows_how_to_connect_and_who_has(driver: Any, fresh: Server) -> None:
-    for page in visited(Reader(driver, fresh.address)):
-        page.open("")
-        page.says("#first-run", "Clew remembers what your agents decide")
-        page.says("#first-agent", "waiting for the first agent")
-        address = fresh.address.removeprefix("http://")
-        lines = page.each("#first-run .command code", "e.textContent")
-        assert lines and all(address in line for line in lines), "each line connects to this very address"
-        links = page.each('#first-run [data-client="Cursor"] a', "e.href")
-        assert links and links[0].startswith("cursor://"), "a link where the client takes one"
-        page.says("#demo code", "clew demo")
-        page.settled()
-        page.js("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
-        page.press_on("#first-run .command button")
-        page.until("window.copied === arguments[0]", lines[0])
-        hello = Implementation(name="claude-code", version="1")
-        async with Client(f"{fresh.address}/mcp", mode="auto", client_info=hello) as client:
-            await client.call_tool("resume", {})
-            await client.call_tool("remember", {"kind": "lesson", "text": "The quay is slippery at low water"})
-        page.says("#digest", "learned The quay is slippery at low water")
-        page.gone("#first-run")
+async def test_an_empty_store_shows_how_to_connect_and_who_has(newcomer: Reader, fresh: Server) -> None:
+    page = newcomer
+    page.open("")
+    page.says("#first-run", "Clew remembers what your agents decide")
+    page.says("#first-agent", "waiting for the first agent")
+    address = fresh.address.removeprefix("http://")
+    lines = page.each("#first-run .command code", "e.textContent")
+    assert lines and all(address in line for line in lines), "each line connects to this very address"
+    links = page.each('#first-run [data-client="Cursor"] a', "e.href")
+    assert links and links[0].startswith("cursor://"), "a link where the client takes one"
+    page.says("#demo code", "clew demo")
+    page.settled()
+    assert page.there("document.querySelector('main').scrollWidth <= innerWidth"), "nothing leads sideways"
+    page.js("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.press_on("#first-run .command button")
+    page.until("window.copied === arguments[0]", lines[0])
+    hello = Implementation(name="claude-code", version="1")
+    async with Client(f"{fresh.address}/mcp", mode="auto", client_info=hello) as client:
+        await client.call_tool("resume", {})
+        page.until("document.querySelector('#first-agent .good')?.checkVisibility()")
+        page.says("#first-agent", "claude-code")
+        await client.call_tool("remember", {"kind": "lesson", "text": "The quay is slippery at low water"})
+    page.says("#digest", "learned The quay is slippery at low water")
+    page.gone("#first-run")
 
 
 def test_a_question_reaches_the_next_resume_and_its_answer_the_thread(page: Reader, agent: Caller) -> None:

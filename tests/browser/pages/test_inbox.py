@@ -158,7 +158,7 @@ def test_a_contradiction_is_settled_and_its_undo_brings_it_back(page: Reader, ag
     page.keys("1")
     page.find("#ask-reason")
     page.keys(Keys.ENTER)
-    page.says("#notices", "Kept the old one")
+    page.says("#notices", "Not in force")
     now = {block: agent("block_history", block_id=block)["status"] for block in (one, other)}
     assert now == {one: "active", other: "superseded"}
     page.keys("z")
@@ -182,7 +182,7 @@ def test_what_a_scan_proposed_ends_with_the_contradiction_it_was_about(driver: A
         assert len(page.all(".matter")) == 1, "one dispute is one item, whatever a scan proposed about it"
         page.says("#advice", "Keep “Do not use tar for the hull”")
         pressed(page, "replace")
-        page.says("#notices", "Replaced: Do not use tar for the hull")
+        page.says("#notices", "Now in force: Do not use tar for the hull")
     assert fate(agent, twin) == "expired"
     now = {block: agent("block_history", block_id=block)["status"] for block in (older, newer)}
     assert now == {older: "superseded", newer: "active"}

@@ -176,7 +176,7 @@ def test_stale_proofs_say_so_in_the_list_and_have_a_filter(page: Reader, agent: 
     page.find(f'#records [data-key="{old}"]')
 
 
-def test_what_replaces_a_record_is_a_link_in_its_facts(page: Reader, agent: Caller) -> None:
+def test_what_a_record_replaces_is_a_link_said_once(page: Reader, agent: Caller) -> None:
     old = agent("remember", kind="rule", text="Whistle once before casting off")["id"]
     new = agent("remember", kind="rule", text="Whistle twice before casting off", replaces=[old])
     if new.get("proposal"):
@@ -184,5 +184,6 @@ def test_what_replaces_a_record_is_a_link_in_its_facts(page: Reader, agent: Call
     page.open(f"ws/o/{new['id']}")
     page.says("main h1", "Whistle twice before casting off")
     page.settled()
-    page.press_on(f'main .facts a[href$="/o/{old}"]')
+    assert len(page.all(f'main .page a[href$="/o/{old}"]')) == 1
+    page.press_on(f'main .links a[href$="/o/{old}"]')
     page.says("#panel .record-title", "Whistle once before casting off")

@@ -116,7 +116,7 @@ def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, ag
     page.says('#panel [data-version="2"] .removed', "-Rationale: They dislike flying")
     page.says('#panel [data-version="2"] .added', "+Rationale: They love trains")
     page.press_on(f'#panel [data-version="2"] a[href$="{proposal}"]')
-    page.says("#panel .record-title", "Change Rationale of “Ship wombats by rail”")
+    page.says("#panel .record-title", "Change the reason of “Ship wombats by rail”")
     page.keys(Keys.ESCAPE)
     page.gone("#panel > *")
     assert page.js("return location.hash") == "#/ws/know/lists?words=wombats", "the place below is still there"

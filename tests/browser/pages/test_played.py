@@ -68,7 +68,7 @@ def screen(request: pytest.FixtureRequest, own_page: Reader) -> Iterator[Reader]
     own_page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-NOTICES = {"Replace the old one": "Replaced", "Both hold": "Both hold", "Keep the old one": "Kept the old one"}
+NOTICES = {"Replace the old one": "Now in force", "Both hold": "Both hold", "Keep the old one": "Not in force"}
 
 
 def test_three_disputes_are_decided_with_both_reasons_in_sight(screen: Reader, own_agent: Caller) -> None:

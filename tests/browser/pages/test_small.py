@@ -96,7 +96,7 @@ def test_the_agents_of_a_client_are_one_author(driver: Any, heap: Heap) -> None:
     for page in visited(Reader(driver, heap.server.address)):
         page.open("clients/know/lists")
         page.until("document.querySelectorAll('#records > li').length === 3")
-        assert page.each("[data-facet=author]", "e.textContent") == ["claude-code"]
+        assert page.each("[data-facet=author] span", "e.textContent") == ["claude-code", "3"]
         page.settled()
         page.press_on("[data-facet=author]")
         page.until("location.hash.includes('author=claude-code')")

@@ -87,8 +87,8 @@ def test_a_disputed_proposal_may_be_rejected(clew: Shell) -> None:
 
 
 def test_the_digest_is_printed_in_sentences(clew: Shell) -> None:
-    rule(clew, "Ring the bell every hour in fog")
-    assert "set the rule Ring the bell every hour in fog" in clew("digest", "--since", "today").out
-    assert "- set the rule *Ring the bell" in clew("digest", "--since", "1 hour", "--markdown").out
+    rule(clew, "Keep every *.log for a year")
+    assert "- set the rule “Keep every *.log for a year”" in clew("digest", "--since", "today").out
+    assert "- set the rule *Keep every" in clew("digest", "--since", "1 hour", "--markdown").out
     refused = clew("digest", "--since", "the other day")
     assert refused.code != 0 and "since" in refused.err

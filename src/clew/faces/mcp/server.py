@@ -37,9 +37,10 @@ from pydantic import ValidationError
 
 from clew import __version__
 from clew.faces.mcp.connections import Connections, Origin
-from clew.faces.mcp.protocol import Request, is_stateless, request_id_of, wire_of
+from clew.faces.mcp.protocol import Request, client_name, is_stateless, request_id_of, wire_of
 from clew.faces.mcp.resources import Completions, Listening, Prompts, Resources, Watches
 from clew.registry.accounts import came_with
+from clew.registry.callers import ConnectedClients
 from clew.registry.catalogue import Catalogue, catalogue
 from clew.registry.toolsets import toolset_named
 from clew.registry.workers import Workers
@@ -67,12 +68,14 @@ logger = logging.getLogger(__name__)
 class ExceptionGuard:
     """Turns an unexpected exception into a plain internal error; the SDK would send its text."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, clients: ConnectedClients) -> None:
         self._connections = connections
+        self._clients = clients
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         if not is_stateless(ctx):
             self._admit(ctx)
+        self._clients.note(client_name(ctx))
         try:
             return await call_next(ctx)
         # These two are meant for the client; the SDK turns them into errors of the protocol.
@@ -237,7 +240,7 @@ def build_server(
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         server.middleware.clear()  # traces are not collected, and every call would pay for making them
     server.middleware += [
-        ExceptionGuard(parts.connections),
+        ExceptionGuard(parts.connections, clew.database.resources.of(ConnectedClients)),
         SealedState(NAME, clew.settings.token),
         LooseArguments(parts.tools),
     ]

@@ -28,7 +28,7 @@ from clew.faces.web.socket import Sockets
 from clew.faces.web.wire_shapes import ask, page_connection, readable, snapshot
 from clew.kinds import statuses
 from clew.registry.accounts import came_with
-from clew.registry.callers import client_families
+from clew.registry.callers import ConnectedClients, client_families
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
 from clew.registry.credentials import Principal
@@ -153,9 +153,10 @@ class Calls:
         return sorted(found & allowed if settings.workspace_allowlist else found)
 
     def _clients(self) -> list[str]:
-        """The clients that wrote here. The page names an agent by its client, whatever its connection."""
+        """The clients that wrote here or are connected: the page names an agent by its client, not its connection."""
+        connected = self._clew.database.resources.of(ConnectedClients).names
         with self._clew.database.read() as tx:
-            return client_families(tx)
+            return sorted({*client_families(tx), *connected})
 
 
 class ApiCaller(NamedTuple):

@@ -149,8 +149,15 @@ def check_clear(ctx: Context, draft: ProposalDraft) -> None:
         "CONFLICT",
         f"it would contradict {against}",
         "Say whether it replaces them or both hold.",
-        details={"rule": "contradicts", "contradicts": [{"id": id, "reason": why} for id, why in found.items()]},
+        details={"rule": "contradicts", "contradicts": [_opposite(ctx, id, found[id]) for id in found]},
     )
+
+
+def _opposite(ctx: Context, id: str, reason: str) -> dict[str, str | None]:
+    """What whoever has to say which of two holds needs to read of the other."""
+    other = blocks.get(ctx, id)
+    said = {"text": other.headline, "why": other.get("Rationale") or None, "by": other.get("Author") or other.agent}
+    return {"id": id, "reason": reason, **said}
 
 
 def _clashes(ctx: Context, draft: ProposalDraft, id: str) -> dict[str, str]:

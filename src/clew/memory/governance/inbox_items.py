@@ -98,7 +98,9 @@ def _disputed(item: InboxItem, dispute: Dispute, sides: dict[str, Block]) -> Inb
     kept = sides.get(winner) if winner and strategy == "supersede" and dispute.proposal is None else None
     named = ", ".join(dispute.older)
     idle = (
-        f"It stays proposed, and {named} in force." if dispute.proposal else "Both stay in force, marked as disputed."
+        f"It stays proposed, and the old {'one stays' if len(dispute.older) == 1 else 'ones stay'} in force."
+        if dispute.proposal
+        else "Both stay in force, marked as disputed."
     )
     return replace(
         item,
@@ -249,13 +251,17 @@ def _proposal_sentence(ops: list[Op], titles: Titles) -> str:
     return _op_sentence(first, titles) + more
 
 
+FIELD_WORDS = {"Rationale": "the reason", "Statement": "the words"}
+"""What people call fields of a record."""
+
+
 def _op_sentence(op: Op, titles: Titles) -> str:
     about = f"“{titles.get(op.target, op.target)}”" if op.target else op.file
     new = blocks.headline(parse_block(op.patch).fields) if op.patch else ""
     sentences = {
         "append_block": new or f"Add to {op.file}",
         "insert_after_block": f"{new} (after {about})",
-        "update_field": f"Change {op.field} of {about} to: {op.value}",
+        "update_field": f"Change {FIELD_WORDS.get(op.field, op.field)} of {about} to: {op.value}",
         "append_list_item": f"Add to {op.list} of {about}: {op.item}",
         "set_status": f"Mark {about} as {op.status}",
         "replace_range": f"Rewrite lines of {about}",

@@ -72,8 +72,9 @@ def digest(
         answer = call(clew, "digest", {"since": since, **({"until": until} if until else {})})
     if not answer.ok or as_json:
         raise typer.Exit(show_answer(answer, as_json))
-    text = answer.envelope["result"]["markdown"]
-    say(text if as_markdown else text.replace("*", "").replace("## ", "").replace("# ", ""))
+    from clew.records.digest import MARKDOWN, PLAIN, lines
+
+    say("\n".join(lines(answer.envelope["result"], MARKDOWN if as_markdown else PLAIN)))
 
 
 def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ import { call, recorded } from "./api.js";
 import { el } from "./dom.js";
 import { askFields } from "./forms.js";
 import { dialog } from "./keys.js";
-import { icon } from "./kinds.js";
+import { icon, kindWord } from "./kinds.js";
 import { OPEN_KINDS, STANDING } from "./lifecycle.js";
 import { report, undoOf } from "./parts.js";
 import { named } from "./people.js";
@@ -19,7 +19,7 @@ const FORMS = {
     icon: "decision",
     fields: [
       { name: "text", words: "What it says", required: true, rows: 3 },
-      { name: "kind", words: "As a", options: KINDS.map((kind) => [kind, kind]) },
+      { name: "kind", words: "As a", options: KINDS.map((kind) => [kind, kindWord(kind)]) },
       { name: "why", words: "Why", rows: 2 },
     ],
     run: ({ text, kind, why }) => call("remember", { text, kind, why: why || undefined }),
@@ -108,14 +108,14 @@ export async function create(kind, known = {}) {
 
 // What `remember` answers an agent, a person reads too.
 function answered(result) {
-  if (typeof result === "string" || !result) return `Written: ${result}`;
-  const quoted = (list) => list.map(({ id, text }) => `${id} “${text}”`).join(", ");
-  const { id, state, written, contradicts, repeats, reason } = result;
-  if (!written) return `${id} already says this`;
+  if (typeof result === "string" || !result) return "Written";
+  const quoted = (list) => list.map(({ text }) => `“${text}”`).join(", ");
+  const { state, written, contradicts, repeats, reason } = result;
+  if (!written) return "This record already says it";
   if (state === "proposed" && contradicts.length)
-    return `Proposed as ${id}: it contradicts ${quoted(contradicts)}. Decide which holds.`;
-  if (state === "proposed") return `Proposed as ${id}${reason ? `: ${reason}` : ""}`;
-  return `Written: ${id}${repeats.length ? `. It nearly repeats ${quoted(repeats)}` : ""}`;
+    return `Proposed: it contradicts ${quoted(contradicts)}. Decide which holds.`;
+  if (state === "proposed") return `Proposed${reason ? `: ${reason}` : ""}`;
+  return `Written${repeats.length ? `. It nearly repeats ${quoted(repeats)}` : ""}`;
 }
 
 function choose() {

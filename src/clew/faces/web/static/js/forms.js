@@ -5,7 +5,8 @@ import { el, replace } from "./dom.js";
 import { draftOf, dropDraft, keepDraft } from "./drafts.js";
 import { dialog } from "./keys.js";
 import { notice } from "./notices.js";
-import { explain, problemNotice, sentence } from "./parts.js";
+import { explain, problemNotice } from "./parts.js";
+import { byWords } from "./people.js";
 import { picker } from "./picker.js";
 import { state } from "./state.js";
 
@@ -154,9 +155,10 @@ class Form {
       return;
     }
     const ways = this.asking.ways?.(problem) ?? [];
+    const against = problem.envelope?.error?.details?.contradicts ?? [];
     replace(
       this.said,
-      ways.length ? el("p", el("strong", sentence(problem.message))) : explain(problem),
+      against.length ? against.map(opposite) : explain(problem),
       el(
         "p.row",
         ways.map(({ words, also }) => el("button", { onclick: () => this.submit(null, also) }, words)),
@@ -173,6 +175,14 @@ class Form {
     this.resolve(null);
   }
 }
+
+// The other record, so that nobody says unread which of the two holds.
+const opposite = ({ text, why, by, reason }) =>
+  el(
+    "div",
+    el("p", el("strong", "It would contradict "), `“${text}”. ${reason}.`),
+    el("p", why ? `Why: ${why} ` : "No reason was given. ", el("span.quiet", `(${byWords(by)})`)),
+  );
 
 function input(field) {
   const id = `ask-${field.name}`;

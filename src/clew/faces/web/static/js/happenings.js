@@ -31,7 +31,7 @@ const LABELS = {
   plan_created: "plan created",
   session_started: "reasoning began",
   session_completed: "reasoning completed",
-  evidence_captured: "proof recorded",
+  evidence_captured: "evidence recorded",
   branch_created: "branch created",
   anchor_created: "area created",
   graph_merged: "merged",

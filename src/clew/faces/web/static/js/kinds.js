@@ -63,7 +63,13 @@ const SAME = {
   proof: "receipt",
   settings: "preference",
 };
-const WORDS = { anchor: "area", doc_entry: "note", receipt: "proof", session: "reasoning" };
+const WORDS = {
+  anchor: "area",
+  doc_entry: "note",
+  receipt: "proof",
+  session: "reasoning",
+  rejected: "rejected alternative",
+};
 
 export function icon(kind) {
   const shape = SHAPES[kind] ?? SHAPES[SAME[kind]] ?? SHAPES.record;

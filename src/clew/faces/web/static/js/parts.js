@@ -217,6 +217,7 @@ export function recordLink({ id, kind, title: words }, ...more) {
 const TONES = {
   "in force": "good",
   settled: "good",
+  approved: "good",
   proposed: "info",
   open: "info",
   replaced: "warn",
@@ -262,7 +263,8 @@ const LABEL_TONES = { disputed: "bad", suspect: "warn", stale: "bad" };
  * @param {{kind?: string, status?: string, label?: string, disputed_with?: any[]}} record
  */
 export function stateBadges({ kind, status, label, disputed_with: disputed = [] }) {
-  const known = label && label !== label.toUpperCase() ? label : stateWord(kind, status);
+  const isOwn = Boolean(OWN_WORDS[kind]?.[status]) || label === label?.toUpperCase();
+  const known = label && !isOwn ? label : stateWord(kind, status);
   const words = known.split(/, (?=disputed|suspect|stale)/);
   if (disputed.length && !/disputed/.test(label ?? "")) words.push("disputed");
   return words.filter(Boolean).map((one) => {
@@ -273,11 +275,14 @@ export function stateBadges({ kind, status, label, disputed_with: disputed = [] 
   });
 }
 
+const PROPOSAL_WORDS = { [STATUS.APPLIED]: "approved", [STATUS.STAGED]: "proposed", [STATUS.DEFERRED]: "put off" };
+const OWN_WORDS = { plan: WORK_WORDS, task: WORK_WORDS, proposal: PROPOSAL_WORDS };
+
 // Records of memory have a state; work, jobs and sessions keep the word of their status.
-function stateWord(kind, status) {
+export function stateWord(kind, status) {
   if (!status) return "";
-  const work = WORK_WORDS[status];
-  if (work && ["plan", "task"].includes(kind)) return work;
+  const own = OWN_WORDS[kind]?.[status];
+  if (own) return own;
   const remembered = RECORD_KINDS.some(({ name, family }) => name === kind && family === "standing");
   return remembered ? stateOf(kind, status) : String(status).toLowerCase().replaceAll("_", " ");
 }

@@ -8,6 +8,8 @@ import { state } from "./state.js";
 
 export const isMe = (agent) => Boolean(agent) && agent === state.person;
 
+export const isPerson = (agent) => String(agent ?? "").startsWith("@");
+
 // "you" for oneself, else the name; nobody is shown as an empty place.
 export const byWords = (agent) => (isMe(agent) ? "you" : clientOf(agent) || "unknown");
 

@@ -11,8 +11,7 @@ export const undoButton = (event, words, done = () => {}) =>
       data: { undo: event },
       onclick: async (press) => {
         const run = () => call("undo", { event });
-        const said = ({ done: lines }) => `Undone: ${lines.join("; ")}`;
-        if (await act(press.currentTarget, run, said, null)) done();
+        if (await act(press.currentTarget, run, `Undone: ${words}`, null)) done();
       },
     },
     "Undo",

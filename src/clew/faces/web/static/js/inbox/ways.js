@@ -61,21 +61,21 @@ function dispute(view) {
       words: many ? "Keep the old ones" : "Keep the old one",
       asks: () => WHY,
       run: decides("keep", others),
-      said: "Kept the old one",
+      said: "Not in force",
     },
     {
       key: "2",
       name: "replace",
       words: many ? "Replace the old ones" : "Replace the old one",
       run: decides("replace", others),
-      said: "Replaced",
+      said: "Now in force",
     },
     {
       key: "3",
       name: "both",
-      words: "Both hold",
+      words: many ? "All hold" : "Both hold",
       run: decides("both", others),
-      said: "Both hold",
+      said: many ? "All hold" : "Both hold",
     },
     {
       key: "e",
@@ -90,7 +90,7 @@ function dispute(view) {
           words: "Then",
           options: [
             ["replace", many ? "replace the old ones" : "replace the old one"],
-            ["both", "both hold"],
+            ["both", many ? "all hold" : "both hold"],
           ],
         },
       ],
@@ -119,7 +119,7 @@ function proposal(view) {
       words: takesPlace ? "Replace the old one" : "Approve",
       primary: true,
       run: decides("approve"),
-      said: takesPlace ? "Replaced" : "Approved",
+      said: takesPlace ? "Now in force" : "Approved",
     },
     {
       key: "r",
@@ -127,7 +127,7 @@ function proposal(view) {
       words: takesPlace ? "Keep the old one" : "Reject",
       asks: () => REASON("Why not? It is kept with the proposal.", "Not wanted"),
       run: decides("reject"),
-      said: takesPlace ? "Kept the old one" : "Rejected",
+      said: "Rejected",
     },
     ...(editable
       ? [

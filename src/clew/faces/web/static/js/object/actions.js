@@ -95,8 +95,8 @@ function contradictionWays(problem) {
   if (!against.length) return [];
   const ids = against.map(({ id }) => id);
   return [
-    { words: `Replace ${ids.join(", ")}`, also: { replaces: ids } },
-    { words: "Both hold", also: { beside: ids } },
+    { words: ids.length > 1 ? "Replace the old ones" : "Replace the old one", also: { replaces: ids } },
+    { words: ids.length > 1 ? "All hold" : "Both hold", also: { beside: ids } },
   ];
 }
 

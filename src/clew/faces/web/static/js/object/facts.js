@@ -27,11 +27,16 @@ const HIDDEN = new Set([
   "RollbackPlan",
   "Objects",
   "Author",
+  "History",
+  "Digest",
+  "Type",
+  "ProposedBy",
+  "FilesTouched",
+  "Receipt",
+  "Priority",
 ]);
 const WORDS = {
   TargetBlock: "Would change",
-  FilesTouched: "Files",
-  ProposedBy: "Asked by",
   DeferredUntil: "Put off until",
   ApprovedBy: "Approved by",
   Supersedes: "Replaces",
@@ -56,12 +61,20 @@ const isEmpty = (value) =>
   (Array.isArray(value) && !value.length) ||
   ["none", "untagged", "global"].includes(value);
 
-function blockFacts({ shown }) {
+function blockFacts({ shown, incoming, outgoing, chain }) {
   const fields = shown?.block?.fields ?? {};
+  const others = new Set([...incoming, ...outgoing, ...chain].map(({ id }) => id));
+  // What only names records that stand among the links or in the chain is said there, by their titles.
+  const isLinked = (value) =>
+    [value].flat().every((part) =>
+      String(part)
+        .split(", ")
+        .every((id) => others.has(id)),
+    );
   const file = shown?.block?.file;
   return [
     ...Object.entries(fields)
-      .filter(([name]) => !HIDDEN.has(name))
+      .filter(([name, value]) => !HIDDEN.has(name) && !isLinked(value))
       .map(([name, value]) => [WORDS[name] ?? name, isEmpty(value) ? "" : linked(value)]),
     ["File", file ? `${file}${shown.block.line ? `:${shown.block.line}` : ""}` : ""],
     ["Review", shown?.block?.review_overdue ? badge(`was due ${shown.block.review_overdue}`, "warn") : ""],

@@ -8,11 +8,12 @@ import { ago, el, shorten } from "../dom.js";
 import { STATUS } from "../facts.js";
 import { happened, ORIGINS } from "../happenings.js";
 import { icon, kindOf, kindWord } from "../kinds.js";
+import { isOver } from "../lifecycle.js";
 import { relWords } from "../links.js";
 import { markdownButtons, recordMarkdown } from "../markdown.js";
 import { keepDrawn } from "../news.js";
-import { act, badge, diffView, idTag, prose, recordLink, stateBadges, title } from "../parts.js";
-import { byWords } from "../people.js";
+import { act, badge, diffView, idTag, prose, recordLink, stateBadges, stateWord, title } from "../parts.js";
+import { byWords, isPerson } from "../people.js";
 import { fold, redraw } from "../redraw.js";
 import { link, objectLink } from "../router.js";
 import { undoButton } from "../undo-button.js";
@@ -105,7 +106,9 @@ function warnings(view) {
   const { retraction: ended, fallen_premises: fallen, shown } = view;
   const doubt = shown?.suspect;
   const disputed = view.disputed_with;
-  const waiting = view.incoming.filter(({ kind, status }) => kind === "proposal" && PENDING.includes(status));
+  const waiting = [view, ...view.incoming].filter(
+    ({ kind, status }) => kind === "proposal" && PENDING.includes(status),
+  );
   if (![ended, doubt, ...fallen, ...disputed, ...waiting].some(Boolean)) return null;
   return el(
     "div.warns.stack.tight",
@@ -116,7 +119,9 @@ function warnings(view) {
           badge(ended.status, "bad"),
           ` ${ended.why} `,
           el("span.quiet", `(${byWords(ended.by)})`),
-          ended.replaced_by ? [" Instead: ", el("a", { href: objectLink(ended.replaced_by) }, ended.replaced_by)] : "",
+          ended.replaced_by
+            ? [" Instead: ", el("a", { href: objectLink(ended.replaced_by) }, titleOf(view, ended.replaced_by))]
+            : "",
         )
       : null,
     disputed.length
@@ -134,7 +139,7 @@ function warnings(view) {
         "p",
         { key: id, data: { waits: id } },
         badge("waits", "info"),
-        ` ${words}. `,
+        id === view.id ? " It waits for a decision. " : ` ${words}. `,
         el("a.button", { href: link("inbox", id) }, "Decide"),
       ),
     ),
@@ -143,7 +148,7 @@ function warnings(view) {
         "p",
         badge("in doubt", "warn"),
         " it rests on ",
-        el("a", { href: objectLink(id) }, id),
+        el("a", { href: objectLink(id) }, `“${titleOf(view, id)}”`),
         `, which was withdrawn: ${why}`,
       ),
     ),
@@ -152,6 +157,9 @@ function warnings(view) {
       : null,
   );
 }
+
+const titleOf = ({ incoming, outgoing }, id) =>
+  [...outgoing, ...incoming].find((other) => other.id === id)?.title ?? id;
 
 // thought → signal → proposal → decision → task → proof, as one line.
 function chainLine(chain) {
@@ -225,9 +233,9 @@ function grouped(links) {
 }
 
 // The newest version is undone; to an older one the record goes back.
-function wayBack(id, { undo, said, seq }, words) {
+function wayBack({ id, kind }, { undo, said, seq }, words) {
   if (undo) return undoButton(undo, words);
-  if (!said) return null;
+  if (!said || kind === "proposal") return null;
   return el(
     "button.small",
     {
@@ -240,9 +248,13 @@ function wayBack(id, { undo, said, seq }, words) {
   );
 }
 
-// What its author wrote and nothing held back was approved by nobody.
-const originOf = ({ origin, agent }, { author }, isFirst) =>
-  origin === "apply" && agent === author ? (isFirst ? "written" : "edited") : (ORIGINS[origin] ?? origin);
+// A version by which the record ended says so. What its author wrote and nothing held back was approved by nobody,
+// and nobody but a person approves.
+function originOf({ origin, agent, status }, { author, kind }, isFirst) {
+  if (!isFirst && (isOver(kind, status) || kind === "proposal")) return stateWord(kind, status);
+  if (origin !== "apply" || (isPerson(agent) && agent !== author)) return ORIGINS[origin] ?? origin;
+  return isFirst ? "written" : "edited";
+}
 
 function versionsPart(view) {
   const { versions, versions_total: total, id, title: words } = view;
@@ -263,7 +275,7 @@ function versionsPart(view) {
             version.cause && version.cause !== id && !version.cause.startsWith("AR-")
               ? el("a.id", { href: objectLink(version.cause) }, version.cause)
               : null,
-            wayBack(id, version, words),
+            wayBack(view, version, words),
           ),
           version.diff ? fold(`version ${id} ${version.seq}`, "What changed", diffView(version.diff)) : null,
         ),

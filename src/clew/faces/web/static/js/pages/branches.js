@@ -69,7 +69,9 @@ function chooser(names, chosen, { label, id, pick }) {
 }
 
 async function differenceParts(from, asked, names) {
-  const to = asked ?? [...names.keys()].find((name) => name !== from);
+  // Branches that somebody named come first: those of tasks and plans mostly hold nothing.
+  const others = [...names.keys()].filter((name) => name !== from);
+  const to = asked ?? others.find((name) => !isWork(name)) ?? others[0];
   if (!to)
     return teach(
       "There is only one branch",

@@ -4,13 +4,13 @@
 
 import { call } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
-import { STATUS } from "../facts.js";
+import { STATES, STATUS } from "../facts.js";
 import { withKey } from "../keys.js";
 import { icon, kindWord } from "../kinds.js";
 import { WORK_WORDS } from "../lifecycle.js";
 import { keepDrawn } from "../news.js";
 import { badge, nothing, recordLink, several, stateBadges, teach, title } from "../parts.js";
-import { byWords, clientOf, isMe } from "../people.js";
+import { byWords, isMe } from "../people.js";
 import { redraw } from "../redraw.js";
 import { link, rewrite } from "../router.js";
 
@@ -36,6 +36,7 @@ function fetchList(asked) {
     author: asked.author,
     area: asked.area,
     words: asked.words ?? "",
+    count_authors: true,
     overdue: Boolean(asked.overdue),
     stale: Boolean(asked.stale),
     offset: PAGE * (Number(asked.page ?? 1) - 1) || 0,
@@ -229,7 +230,7 @@ function chosenFilters(asked, found) {
         "a.facet",
         { "aria-current": "true", href: listLink(asked, { [name]: "" }), key: name, data: { off: name } },
         words[name](asked[name]),
-        el("span", { "aria-hidden": "true" }, " ×"),
+        el("span", { "aria-hidden": "true" }, "\u00a0×"),
         el("span.hidden-text", ", take this filter off"),
       ),
     ),
@@ -257,13 +258,7 @@ function railParts(found, asked) {
         (id) => found.areas.find((area) => area.id === id)?.title ?? id,
         el("a", { href: link("know", "areas") }, "All areas"),
       ),
-      facetGroup(
-        "Author",
-        "author",
-        [...new Set(found.authors.map(clientOf))].map((name) => [name, null]),
-        asked,
-        (name) => byWords(name),
-      ),
+      facetGroup("Author", "author", Object.entries(found.written), asked, (name) => byWords(name)),
       facetGroup("Review", "overdue", [["yes", null]], asked, () => "overdue"),
       staleGroup(asked),
     ),
@@ -293,9 +288,18 @@ const staleGroup = (asked) =>
     ),
   );
 
-// The words that badges have, where a status means one state only.
-const STATUS_WORDS = { [STATUS.ACTIVE]: "in force", [STATUS.SUPERSEDED]: "replaced", ...WORK_WORDS };
-const statusWords = (name) => STATUS_WORDS[name] ?? name.toLowerCase().replaceAll("_", " ");
+// The words that badges have; several statuses that mean one state are told apart by their own.
+const STATUS_WORDS = {
+  [STATUS.ACTIVE]: "in force",
+  [STATUS.SUPERSEDED]: "replaced",
+  [STATUS.RETRACTED]: "withdrawn",
+  ...WORK_WORDS,
+};
+function statusWords(name) {
+  const own = name.toLowerCase().replaceAll("_", " ");
+  const isWithdrawn = STATES[name] === "withdrawn" && own !== "withdrawn";
+  return STATUS_WORDS[name] ?? (isWithdrawn ? `withdrawn (${own})` : own);
+}
 
 const kindRow = (kind) =>
   kind === "" ? "what is known" : kind === "any" ? "everything" : [el("span.kind", icon(kind)), kindWord(kind)];

@@ -82,7 +82,7 @@ function readAddress(query) {
     at: query.get("at") ?? "",
     source: known("source", SOURCES),
     change: known("change", CHANGES),
-    show: query.get("show") === "held" ? "held" : "",
+    show: ["held", "since"].find((one) => one === query.get("show")) ?? "",
   };
 }
 
@@ -90,13 +90,10 @@ const addressOf = (asked) => link("history", asked);
 
 function parts(held, since, asked, more) {
   const to = (change) => addressOf({ ...asked, ...change });
-  const shown = asked.show === "held" ? "held" : "since";
+  // Nothing has changed since now: there it says what is held, unless somebody asks.
+  const shown = asked.show || (held.moment.now ? "held" : "since");
   const tab = (name, words) =>
-    el(
-      "a",
-      { href: to({ show: name === "held" ? "held" : "" }), "aria-current": shown === name ? "page" : null },
-      words,
-    );
+    el("a", { href: to({ show: name }), "aria-current": shown === name ? "page" : null }, words);
   return [
     figures(held, since, asked.source, to),
     el(

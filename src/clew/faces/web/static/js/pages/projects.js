@@ -76,12 +76,15 @@ function row({ workspace, inbox, agents, last_ms: last, closed, proven }) {
       el("a", { href: linkIn(workspace, "home") }, workspace),
       workspace === state.workspace ? badge("shown") : null,
     ),
-    el("td", inbox ? el("a", { href: linkIn(workspace, "inbox") }, badge(String(inbox), "info")) : ""),
-    el("td", agents.join(", ")),
+    cell("Inbox", inbox ? el("a", { href: linkIn(workspace, "inbox") }, badge(String(inbox), "info")) : null),
+    cell("At work:", agents.join(", ")),
     el("td", last ? ago(last) : "never"),
-    el("td", closed ? `${Math.round((100 * proven) / closed)} % of ${closed}` : ""),
+    cell("Proven:", closed ? `${Math.round((100 * proven) / closed)} % of ${closed}` : ""),
   );
 }
+
+// On a telephone, where the heads of the columns have no room, a cell says what it is.
+const cell = (words, value) => el("td", { data: { words } }, value);
 
 async function searched(words) {
   if (words.length < 2) return [];

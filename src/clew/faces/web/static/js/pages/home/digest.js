@@ -105,9 +105,10 @@ function folded(own) {
   const [{ verb }] = own;
   const total = own.reduce((sum, one) => sum + one.total, 0);
   const unproven = own.reduce((sum, one) => sum + one.unproven, 0);
-  const what = STEPS.includes(verb)
-    ? `${verb} ${several(total, "step")} of ${several(own.length, "more task", "more tasks")}`
-    : `noted ${several(total, "thought")} on ${several(own.length, "more question", "more questions")}`;
+  const what =
+    verb !== THOUGHT
+      ? `${verb} ${several(total, "step")} of ${several(own.length, "more task", "more tasks")}`
+      : `noted ${several(total, "thought")} on ${several(own.length, "more question", "more questions")}`;
   return el(
     "details",
     el("summary", what, unproven ? [" ", badge(`${unproven} unproven`, "warn")] : ""),
@@ -116,7 +117,7 @@ function folded(own) {
 }
 
 const ALIKE = 5;
-const STEPS = ["closed", "reopened", "was blocked at"];
+const THOUGHT = "thought on";
 
 // A sentence as plain text.
 export function spoken(one) {
@@ -125,8 +126,8 @@ export function spoken(one) {
 }
 
 function sentence({ verb, total, unproven, things, more, place }) {
-  if (verb === "thought on") return [`noted ${several(total, "thought")} on `, name(place)];
-  if (STEPS.includes(verb))
+  if (verb === THOUGHT) return [`noted ${several(total, "thought")} on `, name(place)];
+  if (place)
     return [
       `${verb} ${several(total, "step")} of `,
       name(place),

@@ -89,15 +89,16 @@ export class Answer {
 }
 
 const kindOfResult = ({ source, type }) =>
-  source === "thought" ? (KINDS[type] ?? "thought") : kindWord(type || source);
+  source === "thought" ? (KINDS[type] ?? "thought") : kindWord(source === "evidence" ? "proof" : type || source);
 
-// What only its store calls so has the word that records have.
-const wordOf = (state) => (state === STATUS.PENDING ? STATUS.PROPOSED : state);
+// What only its store calls so has the word that records have; evidence has the word for what came out.
+const wordOf = ({ source, state, status }) =>
+  source === "evidence" ? status : state === STATUS.PENDING ? STATUS.PROPOSED : state;
 
 /** @type {[string, (item: any) => string][]} */
 const FACETS = [
   ["kind", kindOfResult],
-  ["status", ({ state, status }) => wordOf((state || status || "no status").split(",")[0].toLowerCase())],
+  ["status", (item) => (wordOf(item) || item.status || "no status").split(",")[0].toLowerCase()],
 ];
 
 function silence({ nearest, analysis }) {
@@ -133,6 +134,8 @@ function marked(text, words) {
 
 const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
+const ageWords = (age) => (/^\d/.test(age ?? "") ? `${age} ago` : age);
+
 function resultCard(item) {
   const weak = item.strength && item.strength !== CLEAR;
   return el(
@@ -140,9 +143,9 @@ function resultCard(item) {
     { class: `card result${weak ? " weak" : ""}`, data: { ref: item._id } },
     el(
       "header",
-      el("span.kind", icon(item.source === "thought" ? "thought" : item.type)),
-      el("span.quiet", [kindOfResult(item), item.age].filter(Boolean).join(" · ")),
-      stateBadges({ ...item, kind: item.type, label: wordOf(item.state) }),
+      el("span.kind", icon({ thought: "thought", evidence: "proof" }[item.source] ?? item.type)),
+      el("span.quiet", [kindOfResult(item), ageWords(item.age)].filter(Boolean).join(" · ")),
+      stateBadges({ ...item, kind: item.type, label: wordOf(item) }),
       item.source === "thought" ? null : el("span.end.row", idTag(item._id)),
     ),
     el("p.said", el("a", { href: placeOf(item._id) }, marked(item.excerpt, item.explain?.marks))),

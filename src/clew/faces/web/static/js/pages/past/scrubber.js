@@ -7,6 +7,9 @@ import { byWords } from "../../people.js";
 
 const HOUR = 3_600_000;
 const PAUSE = 120;
+// Pixels that a date below the slider takes, and that are beside the slider on a telephone.
+const TICK = 64,
+  BUTTONS = 160;
 const PRESETS = [
   ["An hour ago", HOUR],
   ["Yesterday", 24 * HOUR],
@@ -118,7 +121,9 @@ export class Scrubber {
     }
     this.said.textContent = moment.now ? "Now: this is the last thing that happened." : whatHappened(moment, title);
     if (this.day !== document.activeElement && moment.ts_ms) this.day.value = local(moment.ts_ms);
-    this.ticks.replaceChildren(...dayTicks(this.marks, moment.last_event));
+    // Before it is drawn the slider has no width of its own; beside it are its buttons.
+    const room = (100 * TICK) / (this.ticks.clientWidth || innerWidth - BUTTONS);
+    this.ticks.replaceChildren(...dayTicks(this.marks, moment.last_event, room));
   }
 
   end() {
@@ -139,15 +144,16 @@ const local = (ms) => {
   return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 };
 
-// Where a new day begins, as far as the known moments tell; so many that their words do not touch.
-function dayTicks(marks, last) {
+// Where a new day begins, as far as the known moments tell; so many that their words do not touch. `room` is what a
+// date takes, in hundredths of the slider.
+function dayTicks(marks, last, room) {
   const ticks = [];
   let before = "";
   for (const [seq, ms] of marks) {
     const words = new Date(ms).toLocaleDateString(undefined, { day: "numeric", month: "short" });
     const place = (100 * seq) / Math.max(1, last);
-    const free = !ticks.length || place - ticks.at(-1).place >= 9;
-    if (words !== before && free && place <= 94) ticks.push({ words, place });
+    const free = !ticks.length || place - ticks.at(-1).place >= room;
+    if (words !== before && free && place <= 100 - room) ticks.push({ words, place });
     before = words;
   }
   return ticks.map(({ words, place }) => {

@@ -42,7 +42,8 @@ const STEP_ACTIONS = ["close", "block", "unblock", "note"];
 function stepRow(step, task, { evidence, proof, said }) {
   const depth = Math.min(DEEPEST, step.path.split(".").length - 1);
   const kind = stepState(step);
-  const state = step.completed ? proof?.state : null;
+  // Of an open step only that it failed is known; what a closed one is proven by, is said.
+  const state = step.completed || proof?.state === STATUS.FAILED ? proof?.state : null;
   return el(
     "li",
     { class: `step ${kind}`, key: step.path, data: { depth, path: step.path } },
@@ -55,7 +56,7 @@ function stepRow(step, task, { evidence, proof, said }) {
         : null,
       list("Holds when", criteriaOf(step)),
       list("Checked by", step.tests, true),
-      el("p.gates", gates(step)),
+      gates(step, state),
       proofList(step, evidence, proof?.state),
       noteList(step, said?.notes ?? []),
       el("div.actions", stepButtons(step, kind, task)),
@@ -118,11 +119,15 @@ function list(words, items, code) {
   );
 }
 
-function gates(step) {
-  const shown = GATES.filter(
-    (gate) => step[`${gate}_confirmed`] || gate === "criteria" || gate === "tests" || step[`require_${gate}`],
+// What was said to hold; of a step that nothing proves no check mark speaks.
+function gates(step, state) {
+  const has = { criteria: criteriaOf(step).length, tests: step.tests?.length };
+  const shown = GATES.filter((gate) => has[gate] || step[`require_${gate}`]);
+  if (!shown.length || (step.completed && state !== "proven")) return null;
+  return el(
+    "p.gates",
+    shown.map((gate) => (step[`${gate}_confirmed`] ? badge(`${gate} ✓`, "good") : badge(`${gate} open`))),
   );
-  return shown.map((gate) => (step[`${gate}_confirmed`] ? badge(`${gate} ✓`, "good") : badge(`${gate} open`)));
 }
 
 function proofList(step, proofs, state) {
@@ -144,7 +149,9 @@ function proofRow(item, state) {
     ? badge("stale proof", "bad")
     : item.proves
       ? badge(item.judged ? "proof, files unchanged" : "proof", tone)
-      : badge("evidence");
+      : item.exit_code
+        ? badge("failed", "bad")
+        : badge("evidence");
   return el(
     "li",
     { class: item.stale ? "stale" : "", data: { evidence: item.id } },

@@ -145,6 +145,9 @@ class Database(Protocol):
     def close(self) -> None: ...
 
 
+committed: HookPoint[Callable[[Database, str, int, int], None]] = HookPoint("committed")
+"""Called after a write is durable: `(database, workspace, seq before, seq after)`."""
+
 transferred: HookPoint[Callable[[Transaction], None]] = HookPoint("transferred")
 """Called in the copy of a whole store before it is committed, to rebuild what only its engine has."""
 

@@ -1,4 +1,5 @@
-"""Builds `clew/registry/index.json`, and the vectors by which operations are searched, from the declarations, for every wheel, archive and editable install.
+"""Builds `clew/registry/index.json` and the vectors for the search of operations, for every wheel, archive and
+editable install.
 
 In a checkout it also says that the model is to be installed from its folder, as no registry of packages needs to be
 asked for it. A source archive has no such folder, so what is built from one names the package like any other.

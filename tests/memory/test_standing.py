@@ -21,7 +21,7 @@ def as_agent(memory: Memory, agent: str | None) -> Context:
 def remember(memory: Memory, kind: Kind, text: str, agent: str | None = "codex", **more: Any) -> Kept:
     ctx = as_agent(memory, agent)
     told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in more.items()}
-    odds = read_ahead(ctx, kind, text, ())
+    odds = read_ahead(ctx, kind, text)
     with governed_transaction(ctx) as bound:
         return keep_within(bound, Record(kind, text, **told), odds)
 

@@ -232,6 +232,9 @@ class Context:
             self._note_state(bound.ws)
         # Only now: a workspace whose making was rolled back was never there.
         self.connection.known_workspace = bound.ws.identity
+        for after in committed.all():
+            # Outside of the transaction: a listener may open one of its own.
+            after(self.database, self.workspace, before[0], bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)

@@ -17,7 +17,7 @@ from clew.registry.connection import Connection
 from clew.registry.permission import check_not_mistyped, check_room, of_another_project, permitted
 from clew.registry.write_log import begun, log_write
 from clew.settings import PLACE, Settings
-from clew.store.database import Database, Row, Transaction
+from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
 
 if TYPE_CHECKING:

@@ -180,7 +180,7 @@ def put_step(
 
 def _pass_gates(ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None) -> Json:
     """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
-    # Checkpoints first, because they are the quickest to mend.
+    # Checkpoints first, because they are the quickest to fix.
     found = check_gate(ctx, step, asked)
     remarks = check_reasoning(ctx, task, step, override)
     remarks |= check_proof(ctx, task, step, override)

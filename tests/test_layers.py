@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "model": (),
     "store": (),
     "index": ("store",),
-    "registry": ("index", "store"),
+    "registry": ("index", "store", "model"),
     **dict.fromkeys(DOMAIN, ("registry", "index", "store", "model", *DOMAIN)),
     "records": ("registry", "index", "store", *DOMAIN),
     "importers": ("registry", "memory", "store.sqlite_files", "history", "tasks"),

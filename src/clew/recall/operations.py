@@ -61,7 +61,7 @@ SERVED = 0.7
 
 class Recall(Bounded):
     synonyms: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("q", "question", "text", "search", "id"), "query"),
+        **dict.fromkeys(("q", "question", "text", "search", "id", "keyword", "keywords", "topic"), "query"),
         **dict.fromkeys(("k", "n", "top_k", "max_results"), "limit"),
         **dict.fromkeys(("kind", "type", "types"), "kinds"),
         **dict.fromkeys(("file", "files", "path", "area"), "about"),

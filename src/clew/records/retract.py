@@ -124,9 +124,10 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
         before = replaced_among(bound, earlier(bound, id))
         kind, done = retract_within(bound, id, said)
         restored = [old for old in before if old not in replaced_among(bound, before)]
-        held = verdicts(bound, resting)
-    # What no longer holds itself needs no second look.
-    shown = [other for other in resting if (other not in held or held[other].holds) and other != said.replaced_by]
+        known = verdicts(bound, resting)
+    # What was replaced or withdrawn itself needs no second look.
+    fallen = {other for other, verdict in known.items() if verdict.state in (State.REPLACED, State.WITHDRAWN)}
+    shown = [other for other in resting if other not in fallen and other != said.replaced_by]
     if done.proposal is not None:
         ctx.suggest(suggest("approve_apply", "Shows what it would change.", "high", proposal_id=done.proposal))
     return {

@@ -65,7 +65,8 @@ def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
         return None
     if _CHANGES & set(_words(name)[:1]):
         return _replacement(arguments)
-    if not arguments and (listed := _kinds_listed(name)):
+    said = set(arguments) - {"fmt", "workspace"} if isinstance(arguments, dict) else arguments
+    if not said and (listed := _kinds_listed(name)):
         return suggest("recall", "recall does this.", "high", kinds=listed)
     for tool in _tools_meant(name):
         given: Json = {}
@@ -99,7 +100,7 @@ def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
     if operation.name == "remember":
         kind = next((_KIND_OF[word] for word in _words(name) if word in _KIND_OF), None)
         given = {"kind": kind, **given} if kind is not None and not set(given) & set(KINDS) else given
-        return given if _has_text(operation, given) else _with_all_texts(given)
+        return given if _has_text(operation, given) else _with_all_texts(operation, given)
     ids = {key: value for key, value in given.items() if _only_id(value) is not None}
     if "id" in operation.input.model_fields and "id" not in under_own_names(operation, given) and len(ids) == 1:
         ((key, value),) = ids.items()
@@ -117,13 +118,15 @@ def _has_text(operation: Operation, given: Json) -> bool:
     return "text" in own or any(kind in own for kind in KINDS)
 
 
-def _with_all_texts(given: Json) -> Json:
-    """The texts within an argument of another memory's form as one text: the caller's words, in the caller's order."""
-    texts = [
-        " ".join(text.split()) for value in given.values() if isinstance(value, list | dict) for text in _leaves(value)
-    ]
-    rest = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
-    return {**rest, "text": " ".join(texts)} if texts else given
+def _with_all_texts(operation: Operation, given: Json) -> Json:
+    """The texts under names of another memory as one text: the caller's words, in the caller's order."""
+    own = {name: value for name, value in given.items() if _is_own(operation, name)}
+    texts = [" ".join(text.split()) for name, value in given.items() if name not in own for text in _leaves(value)]
+    return {**own, "text": " ".join(texts)} if texts else given
+
+
+def _is_own(operation: Operation, name: str) -> bool:
+    return operation.input.synonyms.get(name, name) in operation.input.model_fields
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -309,7 +312,7 @@ def _kind_of_id(text: str) -> str | None:
     return found.name if found is not None and found.is_remembered else None
 
 
-_PATH = re.compile(r"(?=.*[\w)])[\w@.+()-]*(?:/[\w@.+()-]+)+/?|[\w-]+\.[A-Za-z]{1,5}")
+_PATH = re.compile(r"((?=.*[\w)])[\w@.+()-]*(?:/[\w@.+()-]+)+/?|[\w-]+\.[A-Za-z]{1,5})(?::\d+)*")
 _STEP_PATH = re.compile(r"s:\d+(?:[./]s:\d+)*")
 
 
@@ -321,8 +324,8 @@ def other_ways(given: str) -> list[Suggestion]:
         return [suggest("recall", f"Shows each {kind} with its id.", "high", kinds=[kind])]
     if _STEP_PATH.fullmatch(text.lower()):
         return [suggest("resume", "Shows the steps there are.", "high")]
-    if _PATH.fullmatch(text):
-        return [suggest("recall", "Shows what concerns this file.", "high", about=[text])]
+    if path := _PATH.fullmatch(text):
+        return [suggest("recall", "Shows what concerns this file.", "high", about=[path[1]])]
     if " " in text and not text.isdigit():
         return [suggest("recall", "Finds records by their words.", "high", query=text)]
     return []

@@ -163,10 +163,23 @@ def _as_the_missing(model: type[BaseModel], data: Json, given: str) -> Iterator[
     if len(missing) != 1:
         return
     known = missing[0]
-    if _mean_the_same(known, given.lower()):
+    if _mean_the_same(known, given.lower()) or _is_alone(model, data, known, given):
         value = data[given]
         single = value[0] if isinstance(value, list) and len(value) == 1 else value
         yield {**{key: value for key, value in data.items() if key != given}, known: single}
+
+
+def _is_alone(model: type[BaseModel], data: Json, known: str, given: str) -> bool:
+    """Whether one text is missing and one of no known name is given: `because` is the `why` that is missing.
+
+    Never for what selects a record: another name for that may be of another thing.
+    """
+    names = {field.alias or name for name, field in model.model_fields.items()}
+    unknown = [name for name in data if name not in names]
+    return known in _PROSE and unknown == [given] and isinstance(data[given], str)
+
+
+_PROSE = frozenset({"text", "why", "title", "note", "reason", "query", "statement", "content"})
 
 
 def _mean_the_same(known: str, given: str) -> bool:
@@ -241,7 +254,7 @@ def _forms_of_list(value: list[Any]) -> Iterator[Any]:
     if len(value) == 1:
         yield value[0]
     elif value and all(isinstance(item, str) and not _ID.fullmatch(item.strip()) for item in value):
-        yield "\n".join(value)
+        yield ("\n" if any(" " in item.strip() for item in value) else ", ").join(value)
 
 
 def _forms_of_object(value: Json) -> Iterator[Any]:

@@ -28,24 +28,24 @@ _ARRAY = "vectors"
 _STEPS = 127
 
 
-class Wish(NamedTuple):
+class ExampleWish(NamedTuple):
     operation: str
     text: str
 
 
 @cache
-def wishes() -> tuple[Wish, ...]:
+def wishes() -> tuple[ExampleWish, ...]:
     """Each operation's summary and its example wishes."""
-    summaries = [Wish(entry.name, entry.summary) for entry in catalogue().operations]
+    summaries = [ExampleWish(entry.name, entry.summary) for entry in catalogue().operations]
     return (*summaries, *_written())
 
 
-def _written() -> list[Wish]:
-    found: list[Wish] = []
+def _written() -> list[ExampleWish]:
+    found: list[ExampleWish] = []
     operation = ""
     for line in files("clew.registry").joinpath("wishes.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("  "):
-            found.append(Wish(operation, line.strip()))
+            found.append(ExampleWish(operation, line.strip()))
         elif not line.startswith("#"):
             operation = line
     return found

@@ -180,7 +180,7 @@ def put_step(
 
 def _pass_gates(ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None) -> Json:
     """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
-    # Checkpoints first, because they are the quickest to mend.
+    # Checkpoints first, because they are the quickest to fix.
     found = check_gate(ctx, step, asked)
     remarks = check_reasoning(ctx, task, step, override)
     remarks |= check_proof(ctx, task, step, override)
@@ -244,6 +244,12 @@ def _next_revision(ctx: Context, work: Work) -> Work:
     return replace(work, revision=work.revision + 1, updated_at_ms=ctx.now_ms)
 
 
+def _ways_to_finish(ctx: Context, task: Work) -> list[Suggestion]:
+    if ctx.connection.toolset == "agent":  # that criteria are met, which a close by checkpoints says, nobody has said
+        return [suggest("open", "Shows what is open.", "high", id=task.id)]
+    return [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)]
+
+
 def _check_finished(ctx: Context, task: Work, override: Override | None) -> None:
     left = open_count(ctx, task.id)
     if left:
@@ -252,7 +258,7 @@ def _check_finished(ctx: Context, task: Work, override: Override | None) -> None
             f"{task.id} has {left} open step{'s' if left > 1 else ''} and cannot be DONE",
             "Close the steps first; each through its checkpoints.",
             [{"kind": "state", "field": "status"}],
-            [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)],
+            _ways_to_finish(ctx, task),
         )
     steps = steps_of(ctx, task.id)
     check_finished_proofs(ctx, steps, override)

@@ -275,7 +275,7 @@ def last_run(ctx: Context) -> ProofReceipt | None:
 
 def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[ProofReceipt]]:
     """Of each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
-    the last one claimed, because a claim cannot take back what was seen.
+    the last one claimed, because a claim cannot undo what was seen.
 
     What was disowned does not count, and the row that says so stands in the list. A failure that is disowned takes the
     runs before it along: otherwise disowning it would prove the step by a run that was already refuted.

@@ -273,7 +273,7 @@ def _waived(proof: Proof, waiver: ProofReceipt) -> Proof:
 
 
 def _is_idle(receipt: ProofReceipt) -> bool:
-    """`true` and its like: seen or claimed, it shows nothing, and takes back no failure."""
+    """`true` and its like: seen or claimed, it shows nothing, and settles no failure."""
     return receipt.grade != FAILED and receipt.command is not None and never_fails(receipt.command)
 
 
@@ -288,7 +288,7 @@ def _nothing_left(receipts: list[ProofReceipt]) -> str | None:
 def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
     """A failed run counts until the same command passes; one that the step does not name, until another one proves.
 
-    What was seen to fail is taken back only by what was seen to pass and could have failed.
+    What was seen to fail is settled only by what was seen to pass and could have failed.
     """
     named = named_commands(step.tests)
     for number, run in reversed(list(enumerate(runs))):
@@ -299,12 +299,12 @@ def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
         # A later success of another command settles this failure only where the step does not name the command that
         # failed, or where it ran the same tests and more.
         after = [later for later in runs[number + 1 :] if not required or _covers(later, run.command or "")]
-        if not any(_takes_back(later, run) for later in after):
+        if not any(_settles(later, run) for later in after):
             return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
     return None
 
 
-def _takes_back(later: ProofReceipt, failed: ProofReceipt) -> bool:
+def _settles(later: ProofReceipt, failed: ProofReceipt) -> bool:
     return later.grade != FAILED and (not failed.witnessed or (later.grade == SEEN and _doubt(later) is None))
 
 

@@ -92,7 +92,7 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
     written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     # A form that nobody filled in, such as the engine's own proposal pasted unread, counts for nothing.
     cards = [card for card in written if not is_form(card.title, card.text)]
-    # The checks stand in the order in which an agent can mend them: first a claim, then what it rests on, then its
+    # The checks stand in the order in which an agent can fix them: first a claim, then what it rests on, then its
     # test.
     if not any(_is_claim(card) for card in cards) and not _decided(ctx, task, step):
         return Examination((NO_CLAIM,), step.id)
@@ -189,7 +189,7 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
         return {}
     found: dict[str, Suspect] = {}
     for step in steps:
-        # A decision that fell itself carries nothing any more: it was replaced, which is how the step is mended.
+        # A decision that fell itself carries nothing any more: it was replaced, which is how the step is fixed.
         own = [card.id for card in decisions if step_tag(step) in card.tags and not has_fallen(card)]
         reasons = [doubts[id] for id in (step_node(step.id), *own) if id in doubts]
         if reasons:

@@ -1,4 +1,4 @@
-"""How work is linked to other records, and how it is taken back: tasks, steps, evidence, receipts, jobs."""
+"""How work is linked to other records, and how it is withdrawn: tasks, steps, evidence, receipts, jobs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _proves(grade: str) -> bool:
 
 
 def _disowned(ctx: Context, entity: str) -> set[str]:
-    """The receipts of a step that were taken back, and their evidence."""
+    """The receipts of a step that were disowned, and their evidence."""
     sql = (
         "SELECT gone.id, gone.evidence FROM proof_receipt AS mark JOIN proof_receipt AS gone"
         " ON gone.workspace = mark.workspace AND gone.id = mark.again"

@@ -68,7 +68,7 @@ class Step(Editable):
 
     @property
     def canceled(self) -> bool:
-        """Whether it was taken back. The contract knows no such step: there it is a blocked one, with this reason."""
+        """Whether it was canceled. The contract knows no such step: there it is a blocked one, with this reason."""
         return self.blocked and not self.completed and (self.block_reason or "").startswith(CANCELED)
 
     def confirmed(self, checkpoint: str) -> bool:

@@ -102,7 +102,7 @@ def present_meta(ctx: Context) -> Meta:
 
 
 def meta_of(ctx: Context, view: StatusView) -> Meta:
-    """The content of a mindpack for a standing that was just built; its cards are reused if they are the usual ones."""
+    """The content of a mindpack for a view that was just built; its cards are reused if they are the usual ones."""
     wish, cards = view.wish, view.material.cards
     # Other views select other cards: their mindpacks of the same state would differ and replace each other for ever.
     usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None

@@ -1,6 +1,6 @@
 """The operations that show where a plan or task stands: snapshot, resumes, radar, handoff, context pack, mirror.
 
-Each builds a standing, names the sections to render, and leaves the cutting to its budget.
+Each builds a status view, names the sections to render, and leaves the cutting to its budget.
 """
 
 from __future__ import annotations

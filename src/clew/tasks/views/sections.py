@@ -1,4 +1,4 @@
-"""A standing as JSON: how each section of an answer is rendered, and which sections each view has."""
+"""A status view as JSON: how each section of an answer is rendered, and which sections each view has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standing: one object that says where a plan or task stands, built once for a call. Every view renders it."""
+"""The status view: where a plan or task stands, as one object built once for a call. Every view renders it."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class StatusView:
 
 
 def status_view_of(ctx: Context, work: Work, wish: Wish) -> StatusView:
-    """Build the standing of one plan or task, as far as the wish names its parts, in the call's transaction."""
+    """Build the status view of one plan or task, as far as the wish names its parts, in the call's transaction."""
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
     view = StatusView(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)

@@ -51,7 +51,7 @@ def test_blocks_behind_one_block_are_in_order(memory: Memory) -> None:
         for number in range(40):  # each behind the first one
             id = f"D-in-{number}"
             blocks.write(ctx, id, print_block(id, {"Statement": id}), origin="test", after="D-1")
-        order = [id for id, _ in places.in_file(ctx, DECISIONS)]
+        order = [place.id for place in places.in_file(ctx, DECISIONS)]
     assert order == ["D-1", *(f"D-in-{number}" for number in reversed(range(40))), "D-2"]
     publish(memory.context())
     check(memory)

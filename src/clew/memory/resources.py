@@ -14,6 +14,7 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions.worker import catch_up
 from clew.memory.files import hand_edits, places
 from clew.memory.files.directory import shown_root
+from clew.memory.files.places import Place
 from clew.memory.files.sync import sync
 from clew.memory.kinds import KINDS
 from clew.memory.scan import health_of
@@ -109,12 +110,12 @@ def _blocks_json(ctx: Context, files: tuple[str, ...], status: list[str] | None)
 
 def _rows(ctx: Context, file: str, status: list[str] | None) -> list[dict[str, Any]]:
     found = {block.id: block for block in blocks.current(ctx, file=file, status=status)}
-    standing = [(found[id], place) for id, place in places.in_file(ctx, file) if id in found]
-    return [_block_json(block, (file, place.line + 1)) for block, place in standing]
+    placed = [(found[place.id], place) for place in places.in_file(ctx, file) if place.id in found]
+    return [_block_json(block, place) for block, place in placed]
 
 
-def _block_json(block: Block, place: tuple[str, int]) -> dict[str, Any]:
-    return {"_id": block.id, "_line": place[1], "_file": place[0], **block.fields, "_raw": block.text}
+def _block_json(block: Block, place: Place) -> dict[str, Any]:
+    return {"_id": block.id, "_line": place.line + 1, "_file": place.file, **block.fields, "_raw": block.text}
 
 
 def _file(ctx: Context, path: str) -> str:

@@ -112,37 +112,29 @@ def unreadable_parts(ctx: Context, report: ScanReport) -> None:
 
 
 def _inside_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
-    rows = ctx.tx.all(
-        "SELECT id, problems FROM block"
-        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND problems IS NOT NULL ORDER BY id",
-        ctx.workspace,
-    )
+    sql = "SELECT id, problems FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
+    rows = ctx.tx.all(f"{sql} AND problems IS NOT NULL ORDER BY id", ctx.workspace)
     where = places.where(ctx, [row["id"] for row in rows])
     for row in rows:
         if row["id"] in where:
             place = where[row["id"]]
-            yield from _at(place.file, place.line, row)
+            yield from _at(place.file, place.line, row["problems"])
 
 
 def _between_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
-    rows = ctx.tx.all(
-        "SELECT id, problems FROM place WHERE workspace = ? AND problems IS NOT NULL ORDER BY id", ctx.workspace
-    )
-    where = places.where(ctx, [row["id"] for row in rows])
-    for row in rows:
-        place = where[row["id"]]
-        yield from _at(place.file, place.line + place.lines, row)
+    for place in places.flawed(ctx):
+        yield from _at(place.file, place.line + place.lines, place.problems)
 
 
 def _above_blocks(ctx: Context) -> Iterator[tuple[str, int, str]]:
     sql = "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL ORDER BY path"
     for row in ctx.tx.all(sql, ctx.workspace):
-        yield from _at(row["path"], 0, row)
+        yield from _at(row["path"], 0, row["problems"])
 
 
-def _at(file: str, start: int, row: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
-    """The problems of a row, as file, line and problem."""
-    return ((file, start + line + 1, problem) for line, problem in orjson.loads(row["problems"]))
+def _at(file: str, start: int, problems: str | None) -> Iterator[tuple[str, int, str]]:
+    """Stored problems as file, line and problem."""
+    return ((file, start + line + 1, problem) for line, problem in orjson.loads(problems or "[]"))
 
 
 def damaged_files(ctx: Context, report: ScanReport) -> None:

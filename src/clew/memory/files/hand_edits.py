@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -20,8 +20,6 @@ declare_events({"memory_edited": "A person's edit of a memory file was read back
 
 EDIT = "edit"
 """Where versions come from that a person wrote into a file."""
-PORTION, PORTION_CHARS = 1000, 1_000_000
-"""Changed blocks and characters that one transaction reads in; other writers get their turn in between."""
 
 
 def rendered(ctx: Context, path: str) -> str:
@@ -51,27 +49,6 @@ _CURRENT = {
 }
 
 
-def portion_of(stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
-    """As much of an edit as one transaction takes in: the edited file up to a block, and what else is stored.
-
-    Each portion is a state that the file could have, so any process can go on from it.
-    """
-    known = {part.id: part.text for part in stored.parts}
-    seen: set[str] = set()
-    count = chars = 0
-    for at, part in enumerate(edited.parts):
-        is_repeat = part.id in seen  # mere text, and no work
-        seen.add(part.id)
-        if is_repeat or known.get(part.id) == part.text:
-            continue
-        count, chars = count + 1, chars + len(part.text) + len(part.gap)
-        if count > PORTION or (chars > PORTION_CHARS and count > 1):
-            taken = edited.parts[:at]
-            ids = {part.id for part in taken}
-            return ParsedFile(edited.preamble, [*taken, *(part for part in stored.parts if part.id not in ids)])
-    return edited
-
-
 @dataclass
 class _Intake:
     """The blocks of some files that are taken in together."""
@@ -97,7 +74,7 @@ class _Intake:
 
 def take_in(ctx: Context, files: Mapping[str, ParsedFile], origin: str = EDIT) -> dict[str, Block]:
     """Make versions of what changed, over all files at once so that a moved block is one change."""
-    old_ids = {id for path in files for id, _ in places.in_file(ctx, path)}
+    old_ids = {place.id for path in files for place in places.in_file(ctx, path)}
     new_ids = {part.id for parsed in files.values() for part in parsed.parts}
     elsewhere = places.where(ctx, sorted(new_ids - old_ids))
     intake = _Intake((new_ids | old_ids) - elsewhere.keys())
@@ -136,14 +113,7 @@ def _promote(ctx: Context, gone: Sequence[str]) -> list[Block]:
 def _files_repeating(ctx: Context, ids: set[str]) -> list[str]:
     if not ids:
         return []
-    flawed = _flawed_texts(ctx)
+    sql = "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL"
+    flawed = [(place.file, place.problems or "[]") for place in places.flawed(ctx)]
+    flawed += [(path, problems) for path, problems in ctx.tx.tuples(sql, ctx.workspace)]
     return sorted({path for path, problems in flawed if not ids.isdisjoint(repeated_ids(orjson.loads(problems)))})
-
-
-def _flawed_texts(ctx: Context) -> Iterator[tuple[str, str]]:
-    """The problems of what stands between blocks, with their file."""
-    sql = (
-        "SELECT file, problems FROM place WHERE workspace = ? AND problems IS NOT NULL"
-        " UNION ALL SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL"
-    )
-    yield from ((path, problems) for path, problems in ctx.tx.tuples(sql, ctx.workspace, ctx.workspace))

@@ -1,7 +1,7 @@
 """Where blocks stand in their files: their order, the line each begins in, and what follows it.
 
-A file is its preamble and then, in order, the text and the gap of each block. What follows an insertion or a change of
-the number of lines is moved by one statement.
+A file is its preamble and then, in order, the text and the gap of each block. The preamble counts as the gap of a block
+without id and text at the beginning. What follows a change is moved by one statement.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import orjson
 
 from clew.memory.files.markdown import Problem
 from clew.registry.context import Context
-from clew.store.database import Row, placeholders
+from clew.store.database import placeholders
+from clew.store.rows import chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class BlockText:
     problems: tuple[Problem, ...] = ()
 
 
-class Where(NamedTuple):
+class Place(NamedTuple):
+    id: str
     file: str
     ordinal: int
     line: int
@@ -36,6 +38,8 @@ class Where(NamedTuple):
     lines: int
     """Line ends inside of the block's text."""
     gap: str
+    problems: str | None = None
+    """What is wrong in the gap, as JSON."""
 
     @property
     def end_line(self) -> int:
@@ -47,23 +51,28 @@ HOLDS_TEXT = (
     " (SELECT 1 FROM place WHERE place.workspace = block_file.workspace AND place.file = block_file.path))"
 )
 """SQL: a file of blocks that is not empty."""
-_COLUMNS = "file, ordinal, at_line, lines, gap"
+_COLUMNS = "id, file, ordinal, at_line, lines, gap, problems"
 
 
-def where(ctx: Context, ids: Sequence[str]) -> dict[str, Where]:
+def _places(ctx: Context, rest: str, *params: object) -> list[Place]:
+    rows = ctx.tx.tuples(f"SELECT {_COLUMNS} FROM place WHERE workspace = ? AND {rest}", ctx.workspace, *params)
+    return [Place(*row) for row in rows]
+
+
+def where(ctx: Context, ids: Sequence[str]) -> dict[str, Place]:
     """File and line of current blocks."""
-    found: dict[str, Where] = {}
-    for start in range(0, len(ids), 500):
-        chunk = ids[start : start + 500]
-        sql = f"SELECT id, {_COLUMNS} FROM place WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id"
-        found |= {id: Where(*rest) for id, *rest in ctx.tx.tuples(sql, ctx.workspace, *chunk)}
-    return found
+    asked = [_places(ctx, f"id IN ({placeholders(len(part))}) ORDER BY id", *part) for part in chunks(ids)]
+    return {place.id: place for found in asked for place in found}
 
 
-def in_file(ctx: Context, file: str) -> list[tuple[str, Where]]:
+def in_file(ctx: Context, file: str) -> list[Place]:
     """Every block of a file, in order."""
-    sql = f"SELECT id, {_COLUMNS} FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
-    return [(id, Where(*rest)) for id, *rest in ctx.tx.tuples(sql, ctx.workspace, file)]
+    return _places(ctx, "file = ? ORDER BY ordinal", file)
+
+
+def flawed(ctx: Context) -> list[Place]:
+    """The blocks behind which something stands that cannot be read."""
+    return _places(ctx, "problems IS NOT NULL ORDER BY id")
 
 
 def preamble_of(ctx: Context, file: str) -> str | None:
@@ -75,16 +84,12 @@ def preamble_of(ctx: Context, file: str) -> str | None:
 
 def set_preamble(ctx: Context, file: str, preamble: str, problems: Sequence[Problem] = ()) -> None:
     """Say what stands before the first block. Places are not moved: the file is new, or written whole."""
-    ctx.tx.run(
+    sql = (
         "INSERT INTO block_file (workspace, path, preamble, problems, seq) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, path) DO UPDATE SET preamble = excluded.preamble, problems = excluded.problems,"
-        " seq = excluded.seq",
-        ctx.workspace,
-        file,
-        preamble,
-        _json(problems),
-        ctx.ws.next_seq(),
+        " seq = excluded.seq"
     )
+    ctx.tx.run(sql, ctx.workspace, file, preamble, _json(problems), ctx.ws.next_seq())
 
 
 def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
@@ -109,23 +114,37 @@ def around(ctx: Context, file: str) -> str:
 
 def append(ctx: Context, file: str, parts: Sequence[BlockText], preamble: str = "") -> None:
     """Put blocks at the end of their file; a new file begins with `preamble`."""
-    head, last = preamble_of(ctx, file), _last(ctx, file)
-    if not head and last is None:
+    last = _places(ctx, "file = ? ORDER BY ordinal DESC LIMIT 1", file)
+    before = last[0] if last else _beginning(file, preamble_of(ctx, file) or "")
+    if not last and not before.gap:
         set_preamble(ctx, file, preamble)
-        head = preamble
-    before = last["gap"] if last else head or ""
-    joint = _joint(before, empty=last is None and not before)
+        before = _beginning(file, preamble)
+    joint = _joint(before)
     if joint:
-        _set_gap(ctx, file, last["id"] if last else None, before + joint)
-        parts = [*parts[:-1], _ended_as(parts[-1], before, joint)]
-    ordinal, line = (last["ordinal"], last["at_line"] + last["lines"]) if last else (0, 0)
-    _keep(ctx, _rows(ctx, file, ordinal + 1, line + (before + joint).count("\n"), parts))
-    _note_change(ctx, file)
+        parts = [*parts[:-1], _ended_as(parts[-1], before.gap, joint)]
+    _insert(ctx, before, joint, parts)
 
 
-def _last(ctx: Context, file: str) -> Row | None:
-    sql = "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal DESC LIMIT 1"
-    return ctx.tx.one(sql, ctx.workspace, file)
+def insert_after(ctx: Context, target: str, part: BlockText) -> None:
+    """Put a block behind another one of the same file."""
+    before = where(ctx, [target])[target]
+    if _is_last(ctx, before):
+        append(ctx, before.file, [part])
+    else:
+        _insert(ctx, before, _joint(before), [part])
+
+
+def _insert(ctx: Context, before: Place, joint: str, parts: Sequence[BlockText]) -> None:
+    _replace(ctx, [before], [before._replace(gap=before.gap + joint), *map(_unplaced, parts)])
+
+
+def _beginning(file: str, preamble: str) -> Place:
+    return Place("", file, 0, 0, 0, preamble)
+
+
+def _unplaced(part: BlockText) -> Place:
+    """A block whose file, ordinal and line follow from what it is put behind."""
+    return Place(part.id, "", 0, 0, part.text.count("\n"), part.gap, _json(part.problems))
 
 
 def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
@@ -134,42 +153,16 @@ def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
     return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
 
 
-def _joint(before: str, *, empty: bool) -> str:
-    """What must stand between the end of a file and a new block: an empty line."""
-    newline = "\r\n" if "\r\n" in before else "\n"
-    if empty or before.endswith(newline * 2):
+def _joint(before: Place) -> str:
+    """What must stand between the end of a block, or of a preamble, and a new block: an empty line."""
+    newline = "\r\n" if "\r\n" in before.gap else "\n"
+    is_empty = not before.id and not before.gap
+    if is_empty or before.gap.endswith(newline * 2):
         return ""
-    return newline if before.endswith("\n") else newline * 2
+    return newline if before.gap.endswith("\n") else newline * 2
 
 
-def _set_gap(ctx: Context, file: str, id: str | None, gap: str) -> None:
-    """The text behind a block, or before the first one."""
-    if id is None:
-        ctx.tx.run("UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?", gap, ctx.workspace, file)
-    else:
-        ctx.tx.run("UPDATE place SET gap = ? WHERE workspace = ? AND id = ?", gap, ctx.workspace, id)
-
-
-def insert_after(ctx: Context, target: str, standing: BlockText) -> None:
-    """Put a block behind another one of the same file."""
-    place = where(ctx, [target])[target]
-    if _is_last(ctx, place):
-        append(ctx, place.file, [standing])
-        return
-    joint = _joint(place.gap, empty=False)
-    if joint:
-        _set_gap(ctx, place.file, target, place.gap + joint)
-    line = place.end_line + joint.count("\n")
-    grown = joint.count("\n") + standing.text.count("\n") + standing.gap.count("\n")
-    sql = (
-        "UPDATE place SET ordinal = ordinal + 1, at_line = at_line + ? WHERE workspace = ? AND file = ? AND ordinal > ?"
-    )
-    ctx.tx.run(sql, grown, ctx.workspace, place.file, place.ordinal)
-    _keep(ctx, _rows(ctx, place.file, place.ordinal + 1, line, [standing]))
-    _note_change(ctx, place.file)
-
-
-def _is_last(ctx: Context, place: Where) -> bool:
+def _is_last(ctx: Context, place: Place) -> bool:
     sql = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
     return ctx.tx.value(sql, ctx.workspace, place.file, place.ordinal) is None
 
@@ -177,32 +170,18 @@ def _is_last(ctx: Context, place: Where) -> bool:
 def rewrite(ctx: Context, id: str, text: str) -> None:
     """Note that a block's text changed where it stands."""
     place = where(ctx, [id])[id]
-    lines = text.count("\n")
-    if lines != place.lines:
-        ctx.tx.run("UPDATE place SET lines = ? WHERE workspace = ? AND id = ?", lines, ctx.workspace, id)
-        _move_lines(ctx, place.file, place.ordinal, lines - place.lines)
-    _note_change(ctx, place.file)
+    _replace(ctx, [place], [place._replace(lines=text.count("\n"))])
 
 
 def remove(ctx: Context, id: str) -> None:
     """Take a block out of its file. Prose that followed it stays."""
-    place = where(ctx, [id])[id]
-    kept = "" if _is_bare(place.gap) else place.gap
-    previous = ctx.tx.one(
-        "SELECT id, gap FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
-        ctx.workspace,
-        place.file,
-        place.ordinal,
-    )
-    before = previous["gap"] if previous else preamble_of(ctx, place.file) or ""
-    joint = "" if kept else _left_joint(ctx, place, before)
-    if kept or joint:
-        text = before + kept if kept else before[: -len(joint)]
-        _set_gap(ctx, place.file, previous["id"] if previous else None, text)
-    ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    lost = place.lines + (0 if kept else place.gap.count("\n"))
-    _move_lines(ctx, place.file, place.ordinal, -lost)
-    _note_change(ctx, place.file)
+    gone = where(ctx, [id])[id]
+    previous = _places(ctx, "file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1", gone.file, gone.ordinal)
+    before = previous[0] if previous else _beginning(gone.file, preamble_of(ctx, gone.file) or "")
+    kept = before.gap + gone.gap
+    if _is_bare(gone.gap):
+        kept = before.gap[: -len(newline)] if (newline := _left_joint(ctx, gone, before.gap)) else before.gap
+    _replace(ctx, [before, gone], [before._replace(gap=kept)])
 
 
 def _is_bare(gap: str) -> bool:
@@ -210,84 +189,81 @@ def _is_bare(gap: str) -> bool:
     return gap.strip("- \t\r\n") == ""
 
 
-def _left_joint(ctx: Context, place: Where, before: str) -> str:
+def _left_joint(ctx: Context, gone: Place, before: str) -> str:
     """The empty line that `append` put before the last block of a file which ends without one; it goes with it."""
     newline = "\r\n" if "\r\n" in before else "\n"
-    single = place.gap.endswith(newline) and not place.gap.endswith(newline * 2)
+    single = gone.gap.endswith(newline) and not gone.gap.endswith(newline * 2)
     if not single or not before.endswith(newline * 2):
         return ""
-    return newline if _is_last(ctx, place) else ""
+    return newline if _is_last(ctx, gone) else ""
 
 
 def put_rules_back(ctx: Context, id: str, gap: str) -> None:
     """The blank lines and rules behind a block as they were; what a person wrote there is not touched."""
     place = where(ctx, [id])[id]
-    gap = ended_like(place.gap, gap)
-    # It may have been the last of its file then; what was put behind it since must not stand on its last line.
-    gap += _joint(gap, empty=_is_last(ctx, place))
-    if gap == place.gap or not (_is_bare(gap) and _is_bare(place.gap)):
-        return
-    ctx.ws.next_seq()
-    _set_gap(ctx, place.file, id, gap)
-    _move_lines(ctx, place.file, place.ordinal, gap.count("\n") - place.gap.count("\n"))
-    _note_change(ctx, place.file)
+    back = place._replace(gap=ended_like(place.gap, gap))
+    if not _is_last(ctx, place):
+        # It may have been the last of its file then; what was put behind it since must not stand on its last line.
+        back = back._replace(gap=back.gap + _joint(back))
+    if back != place and _is_bare(back.gap) and _is_bare(place.gap):
+        ctx.ws.next_seq()
+        _replace(ctx, [place], [back])
 
 
-def _move_lines(ctx: Context, file: str, ordinal: int, lines: int) -> None:
-    """Move everything behind an ordinal."""
-    sql = "UPDATE place SET at_line = at_line + ? WHERE workspace = ? AND file = ? AND ordinal > ?"
-    if lines:
-        ctx.tx.run(sql, lines, ctx.workspace, file, ordinal)
+def _replace(ctx: Context, old: Sequence[Place], new: Sequence[Place]) -> None:
+    """Let blocks stand in the place of others. The first one is not moved; what follows the last one moves along."""
+    last, now = old[-1], _numbered(new)
+    more, lines = now[-1].ordinal - last.ordinal, now[-1].end_line - last.end_line
+    if more or lines:
+        sql = (
+            "UPDATE place SET ordinal = ordinal + ?, at_line = at_line + ?"
+            " WHERE workspace = ? AND file = ? AND ordinal > ?"
+        )
+        ctx.tx.run(sql, more, lines, ctx.workspace, last.file, last.ordinal)
+    _keep(ctx, old, now)
+    # Directories render the file again.
+    sql = "UPDATE block_file SET seq = ? WHERE workspace = ? AND path = ?"
+    ctx.tx.run(sql, ctx.ws.seq, ctx.workspace, last.file)
 
 
-def write_file(ctx: Context, file: str, preamble: str, problems: Sequence[Problem], parts: Sequence[BlockText]) -> None:
+def write_file(ctx: Context, file: str, preamble: str, problems: Sequence[Problem], parts: Iterable[BlockText]) -> None:
     """Say what a file holds from now on. Only the rows that differ are written."""
-    old = dict(in_file(ctx, file))
+    old = in_file(ctx, file)
     set_preamble(ctx, file, preamble, problems)
-    flawed = {row["id"] for row in ctx.tx.all(_FLAWED, ctx.workspace, file)}
-    rows = _rows(ctx, file, 1, preamble.count("\n"), parts)
-    _keep(ctx, [row for row in rows if row.id in flawed or row.problems or row.place != old.get(row.id)])
-    gone = old.keys() - {part.id for part in parts}
+    _keep(ctx, old, _numbered([_beginning(file, preamble), *map(_unplaced, parts)])[1:])
+
+
+def _numbered(places: Sequence[Place]) -> list[Place]:
+    """Blocks that follow each other, each with the ordinal and the line that follow from the first one's."""
+    found = [places[0]]
+    for place in places[1:]:
+        before = found[-1]
+        found.append(place._replace(file=before.file, ordinal=before.ordinal + 1, line=before.end_line))
+    return found
+
+
+def _keep(ctx: Context, old: Sequence[Place], new: Sequence[Place]) -> None:
+    """Write what differs."""
+    known = set(old)
+    changed = [place for place in new if place not in known]
+    for place in changed[:1]:
+        if not place.id:
+            sql = "UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?"
+            ctx.tx.run(sql, place.gap, ctx.workspace, place.file)
+    ctx.tx.many(_INSERT_PLACE, [(ctx.workspace, *place) for place in changed if place.id])
+    gone = {place.id: place.file for place in old}
+    for place in new:
+        gone.pop(place.id, None)
     sql = "DELETE FROM place WHERE workspace = ? AND id = ? AND file = ?"
-    ctx.tx.many(sql, [(ctx.workspace, id, file) for id in sorted(gone)])
-
-
-_FLAWED = "SELECT id FROM place WHERE workspace = ? AND file = ? AND problems IS NOT NULL"
-
-
-class _PlaceRow(NamedTuple):
-    workspace: str
-    id: str
-    place: Where
-    problems: str | None
-
-
-def _rows(ctx: Context, file: str, ordinal: int, line: int, parts: Iterable[BlockText]) -> list[_PlaceRow]:
-    """The places of blocks that follow each other, from an ordinal and a line on."""
-    rows = []
-    for number, part in enumerate(parts, ordinal):
-        place = Where(file, number, line, part.text.count("\n"), part.gap)
-        rows.append(_PlaceRow(ctx.workspace, part.id, place, _json(part.problems)))
-        line = place.end_line
-    return rows
-
-
-def _json(problems: Sequence[Problem]) -> str | None:
-    return orjson.dumps(problems).decode() if problems else None
-
-
-def _keep(ctx: Context, rows: Sequence[_PlaceRow]) -> None:
-    ctx.tx.many(_INSERT_PLACE, [(row.workspace, row.id, *row.place, row.problems) for row in rows])
+    ctx.tx.many(sql, [(ctx.workspace, id, file) for id, file in sorted(gone.items())])
 
 
 _INSERT_PLACE = (
-    f"INSERT INTO place (workspace, id, {_COLUMNS}, problems) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO place (workspace, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (workspace, id) DO UPDATE SET file = excluded.file, ordinal = excluded.ordinal,"
     " at_line = excluded.at_line, lines = excluded.lines, gap = excluded.gap, problems = excluded.problems"
 )
 
 
-def _note_change(ctx: Context, file: str) -> None:
-    """Directories render the file again."""
-    sql = "UPDATE block_file SET seq = ? WHERE workspace = ? AND path = ?"
-    ctx.tx.run(sql, ctx.ws.seq, ctx.workspace, file)
+def _json(problems: Sequence[Problem]) -> str | None:
+    return orjson.dumps(problems).decode() if problems else None

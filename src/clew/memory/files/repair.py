@@ -91,9 +91,9 @@ def _files(ctx: Context) -> list[str]:
 
 def _wrong_line(ctx: Context, file: str) -> Disagreement | None:
     lines = rendered(ctx, file).split("\n")
-    for id, place in places.in_file(ctx, file):
-        if place.line >= len(lines) or not lines[place.line].lstrip("\ufeff").startswith(f"[{id}]"):
-            return Disagreement(file, f"{id} does not stand in line {place.line + 1}")
+    for place in places.in_file(ctx, file):
+        if place.line >= len(lines) or not lines[place.line].lstrip("\ufeff").startswith(f"[{place.id}]"):
+            return Disagreement(file, f"{place.id} does not stand in line {place.line + 1}")
     return None
 
 

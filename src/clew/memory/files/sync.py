@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from clew.errors import ClewError
-from clew.fast_imports import without_collection
 from clew.memory.blocks import Block
 from clew.memory.files import folder_mark, hand_edits, places, plain_files, snapshots
 from clew.memory.files.changed_files import EditedFile, Unread, decoded, ill_named, look, removed_by_git, warn_once
@@ -214,8 +213,6 @@ def _take_in(
     with ctx.reading() as bound:
         # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
         left = _left_behind(bound, directory, found)
-    if len(saved) == len(with_blocks) == 1 and not late and not left:
-        _take_in_portions(ctx, directory, saved[0])
     with ctx.writing(logged=False) as bound:
         # First, because what Mind-Mem rolled back is missing from the files on purpose, however recent it is.
         snapshots.follow_rollbacks(bound, directory)
@@ -308,46 +305,14 @@ def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], di
             files[path] = result
         if text == series[-1].text and not (series[-1].late or series[-1].masked):
             same.add(path)
-    return same, hand_edits.take_in(ctx, files, _origin_of(saved[-1]) if saved else hand_edits.EDIT)
+    by_git = bool(saved) and saved[-1].checked_out
+    return same, hand_edits.take_in(ctx, files, GIT if by_git else hand_edits.EDIT)
 
 
 def _with_edit(ctx: Context, stored: ParsedFile, edit: EditedFile) -> ParsedFile:
     if edit.replaced:
         return edit.parsed
     return merged(ctx, edit.path, edit.base, stored, edit.parsed, edit.checked_out)
-
-
-def _origin_of(edit: EditedFile) -> str:
-    return GIT if edit.checked_out else hand_edits.EDIT
-
-
-def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> None:
-    """Take in all but the last portion of a long edit, each in a transaction of its own: others write in between."""
-    with ctx.reading() as bound:
-        if hand_edits.portion_of(hand_edits.stored_file(bound, edit.path), edit.parsed) is edit.parsed:
-            return
-    with without_collection():
-        while done := _take_in_portion(ctx, directory, edit):
-            ctx.progress(done, len(edit.parsed.parts), edit.path)
-
-
-def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> int:
-    """How many blocks are stored then; 0 where the rest fits into one transaction, or has to be done in one."""
-    with ctx.writing(logged=False) as bound:
-        snapshots.follow_rollbacks(bound, directory)
-        stored = hand_edits.stored_file(bound, edit.path)
-        edited = _with_edit(bound, stored, edit)
-        portion = hand_edits.portion_of(stored, edited)
-        if portion is edited or _holds_others(bound, edit.path, portion):
-            return 0
-        changed = hand_edits.take_in(bound, {edit.path: portion}, _origin_of(edit))
-        proposals.follow_changes(bound, list(changed), changed)
-    return len(portion.parts)
-
-
-def _holds_others(ctx: Context, path: str, portion: ParsedFile) -> bool:
-    """Whether blocks of other files stand in it: a block that moves is one change, in one transaction."""
-    return any(place.file != path for place in places.where(ctx, [part.id for part in portion.parts]).values())
 
 
 def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: set[str]) -> list[LateSave]:

@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.ledger.chains import Point
-from clew.ledger.inputs import Id, LedgerInput, SessionRef
+from clew.ledger.inputs import Id, LedgerInput, OneSession, SessionRef
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.context import Context
@@ -50,22 +50,16 @@ class Arrow:
 
 
 def arrows_of(ctx: Context, session: LedgerSession) -> list[Arrow]:
-    rows = ctx.tx.all(
+    sql = (
         "SELECT from_seq, relation, to_seq FROM thought_link JOIN thought ON thought.workspace = thought_link.workspace"
         " AND thought.seq = thought_link.from_seq WHERE thought.workspace = ? AND thought.session = ?"
-        " ORDER BY from_seq, relation, to_seq",
-        ctx.workspace,
-        session.id,
+        " ORDER BY from_seq, relation, to_seq"
     )
-    return [Arrow(**row) for row in rows]
-
-
-class SessionAnalyze(LedgerInput):
-    session_id: SessionRef
+    return [Arrow(*row) for row in ctx.tx.tuples(sql, ctx.workspace, session.id)]
 
 
 @operation("session_analyze", aliases=("session.analyze",), example=EXAMPLE)
-def session_analyze(ctx: Context, args: SessionAnalyze) -> Json:
+def session_analyze(ctx: Context, args: OneSession) -> Json:
     """Count what a session's shape says: linearity, revisions, branches, completion, open hypotheses."""
     return analysis_of(ctx, session_named(ctx, args.session_id))
 
@@ -219,10 +213,8 @@ def _content(ctx: Context, session: LedgerSession) -> Json:
         return [Point(row["chain"], row["number"]).short for row in ctx.tx.all(sql, *key, SHOWN)]
 
     return {
-        "types": {row["kind"]: row["n"] for row in sorted(ctx.tx.all(_KINDS, *key), key=lambda row: row["kind"])},
-        "links": {
-            row["relation"]: row["n"] for row in sorted(ctx.tx.all(_RELATIONS, *key), key=lambda row: row["relation"])
-        },
+        "types": dict(sorted(ctx.tx.tuples(_KINDS, *key))),
+        "links": dict(sorted(ctx.tx.tuples(_RELATIONS, *key))),
         "openHypotheses": points(_UNTOUCHED),
         "unsupportedConclusions": points(_BARE),
     }
@@ -272,12 +264,8 @@ def deep_analysis(ctx: Context, args: DeepAnalysis) -> Json:
 
 
 def _patterns(ctx: Context, session: LedgerSession, figures: SessionFigures) -> Json:
-    length = ctx.tx.value(
-        f"SELECT avg(length(entry.content)) FROM thought{ENTRY_OF_THOUGHT}"
-        " WHERE thought.workspace = ? AND thought.session = ?",
-        ctx.workspace,
-        session.id,
-    )
+    sql = f"SELECT avg(length(entry.content)) FROM thought{ENTRY_OF_THOUGHT}"
+    length = ctx.tx.value(f"{sql} WHERE thought.workspace = ? AND thought.session = ?", ctx.workspace, session.id)
     return {
         "totalThoughts": figures.thoughts,
         "revisionCount": figures.revisions,
@@ -288,7 +276,7 @@ def _patterns(ctx: Context, session: LedgerSession, figures: SessionFigures) -> 
 
 def _load(ctx: Context, session: LedgerSession, figures: SessionFigures) -> Json:
     """Breadth and depth as counted; the complexity score grows with thoughts, turns and links, up to 100."""
-    links = sum(row["n"] for row in ctx.tx.all(_RELATIONS, ctx.workspace, session.id))
+    links = sum(count for _, count in ctx.tx.tuples(_RELATIONS, ctx.workspace, session.id))
     return {
         "complexityScore": min(100, 2 * figures.thoughts + 5 * figures.turns + 3 * links),
         "depthIndicator": figures.deepest,

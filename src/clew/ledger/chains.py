@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
-from clew.ledger.sessions import LedgerSession, from_row, no_session
+from clew.ledger.sessions import LedgerSession, no_session
 from clew.registry.context import Context
 from clew.store.database import placeholders
+from clew.store.rows import TableRow, columns, find, load, select, upsert
 
 MAIN = ""
 MAX_DEPTH = 64
@@ -32,18 +33,22 @@ class Point(NamedTuple):
         return f"thought {self.number}" + (f" of branch {self.chain}" if self.chain else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+@dataclass(frozen=True)
+class Chain(TableRow):
+    TABLE: ClassVar[str] = "ledger_chain"
+    KEY: ClassVar[tuple[str, ...]] = ("session", "chain")
+
+    session: str
     chain: str
-    label: str | None
-    origin_chain: str | None
-    origin_number: int | None
-    lowest: int
-    highest: int
-    newest: int
-    length: int
-    total: int
-    created_seq: int
+    label: str | None = None
+    origin_chain: str | None = None
+    origin_number: int | None = None
+    lowest: int = 0
+    highest: int = 0
+    newest: int = 0
+    length: int = 0
+    total: int = 0
+    created_seq: int = 0
 
     @property
     def origin(self) -> Point | None:
@@ -66,22 +71,13 @@ class Chain:
         return (self.highest if self.length else self.origin_number or 0) + 1
 
 
-_COLUMNS = "chain, label, origin_chain, origin_number, lowest, highest, newest, length, total, created_seq"
-
-
-def empty_chain(chain: str, origin: Point | None = None, label: str | None = None) -> Chain:
-    origin_chain, origin_number = (origin.chain, origin.number) if origin else (None, None)
-    return Chain(chain, label, origin_chain, origin_number, 0, 0, 0, 0, 0, 0)
+def empty_chain(session: str, chain: str, origin: Point | None = None, label: str | None = None) -> Chain:
+    origin_chain, origin_number = origin or (None, None)
+    return Chain(session, chain, label, origin_chain, origin_number)
 
 
 def find_chain(ctx: Context, session: str, chain: str) -> Chain | None:
-    row = ctx.tx.one(
-        f"SELECT {_COLUMNS} FROM ledger_chain WHERE workspace = ? AND session = ? AND chain = ?",
-        ctx.workspace,
-        session,
-        chain,
-    )
-    return Chain(**row) if row else None
+    return find(ctx.tx, ctx.workspace, Chain, session, chain)
 
 
 def session_and_chain(ctx: Context, session: str, chain: str) -> tuple[LedgerSession, Chain | None]:
@@ -89,13 +85,12 @@ def session_and_chain(ctx: Context, session: str, chain: str) -> tuple[LedgerSes
     row = ctx.tx.one(_BOTH, chain, ctx.workspace, session)
     if row is None:
         raise no_session(ctx, session)
-    own = {name: row.pop(name) for name in _COLUMNS.split(", ")}
-    return from_row(row), Chain(**own) if own["chain"] is not None else None
+    return load(LedgerSession, row), load(Chain, row) if row["chain"] is not None else None
 
 
 # A left join, because a chain has no row before its first thought.
 _BOTH = (
-    f"SELECT ledger_session.*, {_COLUMNS} FROM ledger_session LEFT JOIN ledger_chain"
+    f"SELECT ledger_session.*, {', '.join(columns(Chain))} FROM ledger_session LEFT JOIN ledger_chain"
     " ON ledger_chain.workspace = ledger_session.workspace AND ledger_chain.session = ledger_session.id"
     " AND ledger_chain.chain = ? WHERE ledger_session.workspace = ? AND ledger_session.id = ? AND deleted_at_ms IS NULL"
 )
@@ -103,18 +98,11 @@ _BOTH = (
 
 def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) -> list[Chain]:
     """The session's branches in the order they were started, without the main line."""
-    rows = ctx.tx.all(
-        f"SELECT {_COLUMNS} FROM ledger_chain WHERE workspace = ? AND session = ? AND chain <> ''"
-        " ORDER BY created_seq, chain LIMIT ? OFFSET ?",
-        ctx.workspace,
-        session,
-        limit,
-        offset,
-    )
-    return [Chain(**row) for row in rows]
+    rest = "AND session = ? AND chain <> '' ORDER BY created_seq, chain LIMIT ? OFFSET ?"
+    return select(ctx.tx, ctx.workspace, Chain, rest, session, limit, offset)
 
 
-def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: int, seq: int) -> Chain:
+def extend_chain(ctx: Context, chain: Chain, number: int, total: int, seq: int) -> Chain:
     """Count a thought that was added to the chain; returns the chain as it is now."""
     grown = replace(
         chain,
@@ -125,35 +113,12 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         total=total,
         created_seq=chain.created_seq if chain.length else seq,
     )
-    # One statement for the first thought and for every later one. The store itself increments `length`, so two
-    # imports that both read an old row cannot lose a count.
-    ctx.tx.run(
-        f"INSERT INTO ledger_chain (workspace, session, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
-        " ON CONFLICT (workspace, session, chain) DO UPDATE SET lowest = ?, highest = ?, newest = excluded.newest,"
-        " length = ledger_chain.length + 1, total = excluded.total",
-        ctx.workspace,
-        session,
-        chain.chain,
-        # On a conflict these three are not overwritten: a branch keeps its first label and fork point.
-        chain.label,
-        chain.origin_chain,
-        chain.origin_number,
-        number,
-        number,
-        number,
-        total,
-        seq,
-        grown.lowest,
-        grown.highest,
-    )
+    upsert(ctx.tx, ctx.workspace, grown)
     return grown
 
 
 def has_thought(ctx: Context, session: str, point: Point) -> bool:
-    return ctx.tx.value(_HAS, ctx.workspace, session, point.chain, point.number) is not None
-
-
-_HAS = "SELECT 1 FROM thought WHERE workspace = ? AND session = ? AND chain = ? AND number = ?"
+    return seq_of(ctx, session, point) is not None
 
 
 def seq_of(ctx: Context, session: str, point: Point) -> int | None:
@@ -187,16 +152,10 @@ def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]
 
 
 def _seqs(ctx: Context, session: str, chain: str, numbers: set[int]) -> dict[int, int]:
+    sql = "SELECT number, seq FROM thought WHERE workspace = ? AND session = ? AND chain = ?"
     wanted = sorted(numbers)
-    rows = ctx.tx.all(
-        "SELECT number, seq FROM thought WHERE workspace = ? AND session = ? AND chain = ?"
-        f" AND number IN ({placeholders(len(wanted))})",
-        ctx.workspace,
-        session,
-        chain,
-        *wanted,
-    )
-    return {row["number"]: row["seq"] for row in rows}
+    among = f"{sql} AND number IN ({placeholders(len(wanted))})"
+    return dict(ctx.tx.tuples(among, ctx.workspace, session, chain, *wanted))
 
 
 def no_thought(session: str, point: Point, field: str) -> ClewError:

@@ -96,11 +96,8 @@ def _keep(ctx: Context, seq: int, result: Json) -> Json:
 
 
 def count(ctx: Context, session: LedgerSession) -> None:
-    ctx.tx.run(
-        "UPDATE ledger_session SET critique_count = critique_count + 1 WHERE workspace = ? AND id = ?",
-        ctx.workspace,
-        session.id,
-    )
+    sql = "UPDATE ledger_session SET critique_count = critique_count + 1 WHERE workspace = ? AND id = ?"
+    ctx.tx.run(sql, ctx.workspace, session.id)
 
 
 def state(ctx: Context, seq: int) -> str:

@@ -85,12 +85,8 @@ def find_pattern(ctx: Context, key: str) -> Pattern | None:
 def pattern_named(ctx: Context, key: str) -> Pattern:
     found = find_pattern(ctx, key)
     if found is None:
-        raise unknown_id(
-            "pattern",
-            key,
-            "Copy the id from the list of patterns.",
-            [suggest("knowledge_list_patterns", "Shows the patterns there are.")],
-        )
+        way = suggest("knowledge_list_patterns", "Shows the patterns there are.")
+        raise unknown_id("pattern", key, "Copy the id from the list of patterns.", [way])
     return found
 
 
@@ -102,12 +98,8 @@ def note_named(ctx: Context, key: str) -> GardenNote:
     # A note is written under a topic; whoever reads it may say the same words again.
     found = find_note(ctx, key) or find_note(ctx, slug(key))
     if found is None:
-        raise unknown_id(
-            "scratchpad note",
-            key,
-            "Copy the id from the list of notes.",
-            [suggest("knowledge_list_scratchpad", "Shows the notes there are.")],
-        )
+        way = suggest("knowledge_list_scratchpad", "Shows the notes there are.")
+        raise unknown_id("scratchpad note", key, "Copy the id from the list of notes.", [way])
     return found
 
 
@@ -117,12 +109,9 @@ def free_id(ctx: Context, title: str, wanted: str | None) -> str:
         if not CHAIN.fullmatch(wanted):
             raise invalid("id", "is not a slug", "Use lower-case letters, digits and '-'.", kind="pattern")
         if find_pattern(ctx, wanted) is not None:
-            raise ClewError(
-                "CONFLICT",
-                f"pattern {wanted} exists already",
-                "Update it, or choose another id.",
-                suggestions=[suggest("knowledge_get_pattern", "Shows the pattern that exists.", "high", id=wanted)],
-            )
+            way = suggest("knowledge_get_pattern", "Shows the pattern that exists.", "high", id=wanted)
+            said = f"pattern {wanted} exists already"
+            raise ClewError("CONFLICT", said, "Update it, or choose another id.", suggestions=[way])
         return wanted
     base = slug(title, 56) or "pattern"
     chosen, number = base, 2
@@ -136,17 +125,9 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
     # An update that changes nothing writes no version and no event, so that repeating it is harmless.
     if before is not None and replace(pattern, updated_at_ms=before.updated_at_ms) == before:
         return before
-    seq = _keep(ctx, "pattern", pattern.id, before)
-    upsert(ctx.tx, ctx.workspace, pattern)
-    item = Item(
-        ref=f"pattern:{pattern.id}",
-        source="pattern",
-        seq=seq,
-        ts_ms=ctx.now_ms,
-        title=pattern.title,
-        body=f"{pattern.description}\n{pattern.content}",
-        tags=pattern.tags,
-    )
+    ref, seq = _write(ctx, pattern, before)
+    body = f"{pattern.description}\n{pattern.content}"
+    item = Item(ref, "pattern", seq, ctx.now_ms, pattern.title, body, tags=pattern.tags)
     index_item(ctx.tx, ctx.workspace, item)
     type = "pattern_updated" if before else "pattern_created"
     ctx.emit("ledger", type, pattern.id, {"title": pattern.title, "sessions": list(pattern.sessions)})
@@ -154,41 +135,41 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
 
 
 def write_note(ctx: Context, note: GardenNote) -> GardenNote:
-    before = find_note(ctx, note.id)
-    seq = _keep(ctx, "scratchpad", note.id, before)
-    upsert(ctx.tx, ctx.workspace, note)
-    item = Item(
-        ref=f"scratchpad:{note.id}",
-        source="note",
-        kind="scratchpad",
-        seq=seq,
-        ts_ms=ctx.now_ms,
-        title=note.title,
-        body=note.content,
-    )
+    ref, seq = _write(ctx, note, find_note(ctx, note.id))
+    item = Item(ref, "note", seq, ctx.now_ms, note.title, note.content, kind="scratchpad")
     index_item(ctx.tx, ctx.workspace, item)
     ctx.emit("ledger", "scratchpad_written", note.id, {"title": note.title})
     return note
 
 
-# The last version is stored before the row is deleted, as the events promise.
-def remove(ctx: Context, kind: str, value: Pattern | GardenNote) -> None:
-    _keep(ctx, kind, value.id, value)
+def _write(ctx: Context, value: Pattern | GardenNote, before: Pattern | GardenNote | None) -> tuple[str, int]:
+    """Store it; returns its reference, and the seq of the change."""
+    seq = _keep_version(ctx, before) if before is not None else ctx.ws.next_seq()
+    upsert(ctx.tx, ctx.workspace, value)
+    return f"{value.TABLE}:{value.id}", seq
+
+
+def remove(ctx: Context, value: Pattern | GardenNote) -> None:
+    # The last version is stored before the row is deleted, as the events promise.
+    _keep_version(ctx, value)
     delete(ctx.tx, ctx.workspace, value)
-    unindex_item(ctx.tx, ctx.workspace, f"{kind}:{value.id}")
-    ctx.emit("ledger", f"{kind}_deleted", value.id, {"title": value.title})
+    unindex_item(ctx.tx, ctx.workspace, f"{value.TABLE}:{value.id}")
+    ctx.emit("ledger", f"{value.TABLE}_deleted", value.id, {"title": value.title})
 
 
-def _keep(ctx: Context, kind: str, key: str, before: Pattern | GardenNote | None) -> int:
+def _keep_version(ctx: Context, before: Pattern | GardenNote) -> int:
     """Store the version that is about to change; returns the seq of the change."""
+    return keep_version(ctx, before.TABLE, before.id, canonical(asdict(before)))
+
+
+def keep_version(ctx: Context, kind: str, key: str, body: str) -> int:
     seq = ctx.ws.next_seq()
-    if before is not None:
-        ctx.tx.run(
-            "INSERT INTO garden_version (workspace, seq, kind, id, body) VALUES (?, ?, ?, ?, ?)",
-            ctx.workspace,
-            seq,
-            kind,
-            key,
-            canonical(asdict(before)),
-        )
+    sql = "INSERT INTO garden_version (workspace, seq, kind, id, body) VALUES (?, ?, ?, ?, ?)"
+    ctx.tx.run(sql, ctx.workspace, seq, kind, key, body)
     return seq
+
+
+def kept_versions(ctx: Context, kind: str) -> dict[str, str]:
+    """The newest version of each of a kind that was kept."""
+    sql = "SELECT id, body FROM garden_version WHERE workspace = ? AND kind = ? ORDER BY seq"
+    return dict(ctx.tx.tuples(sql, ctx.workspace, kind))

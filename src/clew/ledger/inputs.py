@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from clew.errors import shorten
+from clew.registry.budget import Budget, Trim
 from clew.registry.operation import Bounded, Input
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
@@ -35,6 +36,18 @@ class LedgerInput(Input):
     blank_is_nothing: ClassVar[bool] = True
 
 
+class OneSession(LedgerInput):
+    session_id: SessionRef
+
+
+class CallersSession(LedgerInput):
+    session_id: MaybeSession = None
+
+
+class NoInput(LedgerInput):
+    pass
+
+
 class LedgerBounded(Bounded):
     """Beside our names it takes the budget's own."""
 
@@ -42,6 +55,22 @@ class LedgerBounded(Bounded):
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId", "maxChars": "max_chars"}
     blank_is_nothing: ClassVar[bool] = True
+
+
+class ListPage(LedgerBounded):
+    """A part of a list by offset."""
+
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
+def list_budget(items: str) -> Budget:
+    """A list loses its end, but for the first item as long as possible."""
+    return Budget(
+        tuple(Trim(items, drop="last", floor=floor, count="count", more="hasMore") for floor in (1, 0)),
+        16_000,
+        keep=("total",),
+    )
 
 
 TITLE = 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,24 +24,14 @@ from clew.ledger.garden import (
     write_note,
     write_pattern,
 )
-from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Tags, Words, slug
+from clew.ledger.inputs import Id, LedgerInput, ListPage, NoInput, Tags, Words, list_budget, slug
 from clew.ledger.learnings import KeyMoment, area, found_learnings, with_moments
-from clew.ledger.sessions import LedgerSession, items_holding, session_named, tag_list
-from clew.registry.budget import Budget, Trim
+from clew.ledger.sessions import ORDERS, LedgerSession, items_holding, session_named, tag_list
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, Text, Title, operation
-from clew.store.rows import load
+from clew.store.rows import select
 
-ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
 SEARCHED = 500
-LIST_BUDGET = Budget(
-    (
-        Trim("patterns", drop="last", floor=1, count="count", more="hasMore"),
-        Trim("patterns", drop="last", count="count", more="hasMore"),
-    ),
-    16_000,
-    keep=("total",),
-)
 
 PatternId = Annotated[Id, Field(description="Id of the pattern.")]
 
@@ -129,12 +120,12 @@ def _learnings(ctx: Context, session: LedgerSession, wanted: str) -> list[Any]:
     return with_moments(ctx, session, [KeyMoment(thoughtNumber=int(digits), branchId=chain or None, type=type)])
 
 
-class GetPattern(LedgerInput):
+class OnePattern(LedgerInput):
     id: PatternId
 
 
 @operation("knowledge_get_pattern", aliases=("knowledge.get_pattern",), example={"id": "stale-statistics"})
-def knowledge_get_pattern(ctx: Context, args: GetPattern) -> Json:
+def knowledge_get_pattern(ctx: Context, args: OnePattern) -> Json:
     """Show a pattern."""
     return {"pattern": pattern_named(ctx, args.id).to_dict()}
 
@@ -165,47 +156,43 @@ def knowledge_update_pattern(ctx: Context, args: UpdatePattern) -> Json:
     return {"pattern": write_pattern(ctx, changed).to_dict()}
 
 
-class ListPatterns(LedgerBounded):
+class ListPatterns(ListPage):
     tags: Annotated[Tags, Field(description="Only with all of these tags.")] = []
     search: Annotated[Words | None, Field(description="Words of the pattern; the best match comes first.")] = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     sort_by: Literal["createdAt", "updatedAt", "title"] = "updatedAt"
     sort_order: Literal["asc", "desc"] = "desc"
 
 
-@operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=LIST_BUDGET)
+@operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=list_budget("patterns"))
 def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> Json:
     """List patterns by tags and words, without their content."""
     found = _search(ctx, args.search) if args.search and args.search.strip() else _in_order(ctx, args)
     wanted = {tag.strip().casefold() for tag in args.tags}
     kept = [item for item in found if wanted <= {tag.casefold() for tag in item.tags}]
-    shown = kept[args.offset : args.offset + args.limit]
+    return _listed("patterns", kept, args)
+
+
+def _listed(name: str, found: Sequence[Pattern | GardenNote], args: ListPage) -> Json:
+    """A page of a list, without contents."""
+    shown = found[args.offset : args.offset + args.limit]
     return {
-        "patterns": [item.to_dict(full=False) for item in shown],
+        name: [item.to_dict(full=False) for item in shown],
         "count": len(shown),
-        "total": len(kept),
-        "hasMore": len(kept) > args.offset + len(shown),
+        "total": len(found),
+        "hasMore": len(found) > args.offset + len(shown),
     }
 
 
 def _in_order(ctx: Context, args: ListPatterns) -> list[Pattern]:
     direction = "DESC" if args.sort_order == "desc" else "ASC"
-    rows = ctx.tx.all(
-        f"SELECT * FROM pattern WHERE workspace = ? ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}",
-        ctx.workspace,
-    )
-    return [load(Pattern, row) for row in rows]
+    order = f"ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}"
+    return select(ctx.tx, ctx.workspace, Pattern, order)
 
 
 def _search(ctx: Context, words: str) -> list[Pattern]:
     items = items_holding(ctx, words, SEARCHED, "pattern")
     found = (find_pattern(ctx, item["ref"].removeprefix("pattern:")) for item in items)
     return [item for item in found if item is not None]
-
-
-class DeletePattern(LedgerInput):
-    id: PatternId
 
 
 @operation(
@@ -215,31 +202,23 @@ class DeletePattern(LedgerInput):
     destructive=True,
     example={"id": "stale-statistics"},
 )
-def knowledge_delete_pattern(ctx: Context, args: DeletePattern) -> Json:
+def knowledge_delete_pattern(ctx: Context, args: OnePattern) -> Json:
     """Remove a pattern from lists and search; its last version stays stored."""
-    remove(ctx, "pattern", pattern_named(ctx, args.id))
+    remove(ctx, pattern_named(ctx, args.id))
     return {"id": args.id, "deleted": True}
 
 
-class KnowledgeTags(LedgerInput):
-    pass
-
-
 @operation("knowledge_list_tags", aliases=("knowledge.list_tags",))
-def knowledge_list_tags(ctx: Context, args: KnowledgeTags) -> Json:
+def knowledge_list_tags(ctx: Context, args: NoInput) -> Json:
     """List the tags of patterns with how many have each."""
-    rows = ctx.tx.all("SELECT * FROM pattern WHERE workspace = ? ORDER BY id", ctx.workspace)
-    counts = Counter(tag for row in rows for tag in load(Pattern, row).tags)
+    patterns = select(ctx.tx, ctx.workspace, Pattern, "ORDER BY id")
+    counts = Counter(tag for pattern in patterns for tag in pattern.tags)
     tags = [{"name": name, "patterns": count} for name, count in sorted(counts.items())]
     return {"tags": tags, "count": len(tags)}
 
 
-class KnowledgeStats(LedgerInput):
-    pass
-
-
 @operation("knowledge_stats", aliases=("knowledge.stats",))
-def knowledge_stats(ctx: Context, args: KnowledgeStats) -> Json:
+def knowledge_stats(ctx: Context, args: NoInput) -> Json:
     """Count what the knowledge zone holds."""
     patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
     notes = int(ctx.tx.value("SELECT count(*) FROM scratchpad WHERE workspace = ?", ctx.workspace))
@@ -249,14 +228,6 @@ def knowledge_stats(ctx: Context, args: KnowledgeStats) -> Json:
     return {"patterns": patterns, "scratchpad": notes, "earlierVersions": changes}
 
 
-NOTES_BUDGET = Budget(
-    (
-        Trim("notes", drop="last", floor=1, count="count", more="hasMore"),
-        Trim("notes", drop="last", count="count", more="hasMore"),
-    ),
-    16_000,
-    keep=("total",),
-)
 MOST_CONTENT = 1_000_000
 
 
@@ -292,52 +263,32 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> Json:
     return {"success": True, "note": write_note(ctx, note).to_dict()}
 
 
-class ReadScratchpad(LedgerInput):
+class OneNote(LedgerInput):
     synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "topic": "id"}
 
     id: Annotated[Id, Field(description="Topic slug.")]
 
 
 @operation("knowledge_read_scratchpad", aliases=("knowledge.read_scratchpad",), example={"id": "search-latency"})
-def knowledge_read_scratchpad(ctx: Context, args: ReadScratchpad) -> Json:
+def knowledge_read_scratchpad(ctx: Context, args: OneNote) -> Json:
     """Show a scratchpad note."""
     return {"note": note_named(ctx, args.id).to_dict()}
 
 
-class ListScratchpad(LedgerBounded):
+class ListScratchpad(ListPage):
     search: Annotated[Words | None, Field(description="Words of the note; the best match comes first.")] = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
 
 
-@operation("knowledge_list_scratchpad", aliases=("knowledge.list_scratchpad",), budget=NOTES_BUDGET)
+@operation("knowledge_list_scratchpad", aliases=("knowledge.list_scratchpad",), budget=list_budget("notes"))
 def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> Json:
     """List scratchpad notes, the last written first, without their content."""
-    found = _notes(ctx, args.search)
-    shown = found[args.offset : args.offset + args.limit]
-    return {
-        "notes": [note.to_dict(full=False) for note in shown],
-        "count": len(shown),
-        "total": len(found),
-        "hasMore": len(found) > args.offset + len(shown),
-    }
-
-
-def _notes(ctx: Context, search: str | None) -> list[GardenNote]:
-    if search and search.strip():
-        items = items_holding(ctx, search, SEARCHED, "note")
+    if args.search and args.search.strip():
+        items = items_holding(ctx, args.search, SEARCHED, "note")
         keys = [item["ref"].removeprefix("scratchpad:") for item in items if item["kind"] == "scratchpad"]
+        found = [note for note in (find_note(ctx, key) for key in keys) if note is not None]
     else:
-        rows = ctx.tx.all(
-            "SELECT id FROM scratchpad WHERE workspace = ? ORDER BY updated_at_ms DESC, id", ctx.workspace
-        )
-        keys = [row["id"] for row in rows]
-    found = (find_note(ctx, key) for key in keys)
-    return [note for note in found if note is not None]
-
-
-class DeleteScratchpad(ReadScratchpad):
-    pass
+        found = select(ctx.tx, ctx.workspace, GardenNote, "ORDER BY updated_at_ms DESC, id")
+    return _listed("notes", found, args)
 
 
 @operation(
@@ -347,8 +298,8 @@ class DeleteScratchpad(ReadScratchpad):
     destructive=True,
     example={"id": "search-latency"},
 )
-def knowledge_delete_scratchpad(ctx: Context, args: DeleteScratchpad) -> Json:
+def knowledge_delete_scratchpad(ctx: Context, args: OneNote) -> Json:
     """Remove a scratchpad note; its last version stays stored."""
     note = note_named(ctx, args.id)
-    remove(ctx, "scratchpad", note)
+    remove(ctx, note)
     return {"id": note.id, "deleted": True}

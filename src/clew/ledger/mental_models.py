@@ -14,7 +14,7 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
-from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession
+from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession, NoInput
 from clew.ledger.stages import DOMAINS, peek_place
 from clew.registry.arguments import nearest
 from clew.registry.budget import Budget, Trim
@@ -183,12 +183,8 @@ def list_models(ctx: Context, args: ListModels) -> Json:
     return result
 
 
-class ListTags(LedgerInput):
-    pass
-
-
 @operation("mental_models_list_tags", mode="own", aliases=("mental_models.list_tags",))
-def list_tags(ctx: Context, args: ListTags) -> Json:
+def list_tags(ctx: Context, args: NoInput) -> Json:
     """List the tags of mental models, each with when to look there."""
     tags = [{"name": name, "description": text} for name, text in tags_of(ctx.settings.home).items()]
     return {"tags": tags, "count": len(tags)}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest, unknown_id
-from clew.ledger.inputs import LedgerInput, MaybeSession
+from clew.ledger.inputs import CallersSession, LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
 from clew.ledger.sessions import WORK, SessionQuery, find_sessions, session_json, work_tags
 from clew.ledger.stages import GATEWAY, LEFT, StageOfCaller, checked_domain, keep_place, place_of
@@ -110,12 +110,8 @@ def _nothing_about(ctx: Context, name: str, narrowed: dict[str, str | None], cho
     return error
 
 
-class ListRoots(LedgerInput):
-    session_id: MaybeSession = None
-
-
 @operation("list_roots", mode="own")
-def list_roots(ctx: Context, args: ListRoots) -> Json:
+def list_roots(ctx: Context, args: CallersSession) -> Json:
     """Ask the client which directories it works in."""
     roots = client_roots(ctx)
     if roots is None:

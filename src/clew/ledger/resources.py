@@ -10,7 +10,8 @@ from clew.ledger.cipher import KINDS, kind_letter
 from clew.ledger.exchange.session_documents import export_markdown
 from clew.ledger.garden import note_named, pattern_named
 from clew.ledger.guides import guide
-from clew.ledger.knowledge import KnowledgeStats, knowledge_stats
+from clew.ledger.inputs import NoInput
+from clew.ledger.knowledge import knowledge_stats
 from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import SessionQuery, escaped, find_sessions, session_json, session_named
 from clew.ledger.thought_rows import Thought, thoughts_where
@@ -99,7 +100,7 @@ def verification_guide(ctx: Context) -> str:
 @resource("thoughtbox://knowledge/stats", name="knowledge-stats", title="Knowledge zone in figures", mime_type=JSON)
 def stats(ctx: Context) -> str:
     """How many patterns and scratchpad notes there are."""
-    return canonical(knowledge_stats(ctx, KnowledgeStats()))
+    return canonical(knowledge_stats(ctx, NoInput()))
 
 
 @resource(

@@ -10,13 +10,24 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.ledger.chains import Chain, chains_of
-from clew.ledger.inputs import Cursor, LedgerBounded, LedgerInput, SessionRef, SessionTitle, Tags, Words
+from clew.ledger.inputs import (
+    Cursor,
+    LedgerBounded,
+    LedgerInput,
+    OneSession,
+    SessionRef,
+    SessionTitle,
+    Tags,
+    Words,
+    list_budget,
+)
 from clew.ledger.session_start import CONTEXT_BUDGET, restored
 from clew.ledger.sessions import (
     ACTIVE,
     WORK,
     LedgerSession,
     SessionQuery,
+    change_columns,
     change_session,
     complete_session,
     find_sessions,
@@ -40,14 +51,6 @@ SHOWN_MATCHES = 3
 SNIPPET = 160
 BRANCHES = 200
 
-SESSIONS_BUDGET = Budget(
-    (
-        Trim("sessions", drop="last", floor=1, count="count", more="hasMore"),
-        Trim("sessions", drop="last", count="count", more="hasMore"),
-    ),
-    16_000,
-    keep=("total",),
-)
 THOUGHTS_BUDGET = Budget(
     (
         Clip("thoughts[].thought", 4000),
@@ -74,7 +77,7 @@ class SessionList(LedgerBounded):
     sort_order: Literal["asc", "desc"] = "desc"
 
 
-@operation("session_list", aliases=("session.list",), budget=SESSIONS_BUDGET)
+@operation("session_list", aliases=("session.list",), budget=list_budget("sessions"))
 def session_list(ctx: Context, args: SessionList) -> Json:
     """List sessions by tags, project, task and words, page by page."""
     work = {name: getattr(args, name) for name in WORK}
@@ -146,7 +149,7 @@ class SessionSearch(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=100, description="Most sessions to return.")] = 20
 
 
-@operation("session_search", aliases=("session.search",), budget=SESSIONS_BUDGET, example={"query": "latency"})
+@operation("session_search", aliases=("session.search",), budget=list_budget("sessions"), example={"query": "latency"})
 def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query) if args.query.strip() else {}
@@ -204,10 +207,6 @@ def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
 EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
 
 
-class SessionResume(LedgerInput):
-    session_id: SessionRef
-
-
 @operation(
     "session_resume",
     aliases=("session.resume",),
@@ -216,7 +215,7 @@ class SessionResume(LedgerInput):
     budget=CONTEXT_BUDGET,
     example=EXAMPLE,
 )
-def session_resume(ctx: Context, args: SessionResume) -> Json:
+def session_resume(ctx: Context, args: OneSession) -> Json:
     """Make another session the current one; the notation has to be shown again before its first thought."""
     session = session_named(ctx, args.session_id)
     before = place_of(ctx, session.id)
@@ -266,12 +265,8 @@ def session_update(ctx: Context, args: SessionUpdate) -> Json:
     return {"session": session_json(change_session(ctx, session, title, description, tags))}
 
 
-class SessionComplete(LedgerInput):
-    session_id: SessionRef
-
-
 @operation("session_complete", aliases=("session.complete",), writes=True, idempotent=True, example=EXAMPLE)
-def session_complete(ctx: Context, args: SessionComplete) -> Json:
+def session_complete(ctx: Context, args: OneSession) -> Json:
     """Mark a session as completed without another thought; a later thought or resume goes on with it."""
     session = session_named(ctx, args.session_id)
     if session.status == ACTIVE:
@@ -279,20 +274,11 @@ def session_complete(ctx: Context, args: SessionComplete) -> Json:
     return {"session": session_json(session_named(ctx, session.id))}
 
 
-class SessionDelete(LedgerInput):
-    session_id: SessionRef
-
-
 @operation("session_delete", aliases=("session.delete",), writes=True, destructive=True, example=EXAMPLE)
-def session_delete(ctx: Context, args: SessionDelete) -> Json:
+def session_delete(ctx: Context, args: OneSession) -> Json:
     """Remove a session from every view and search; its entries stay in the log."""
     session = session_named(ctx, args.session_id)
-    ctx.tx.run(
-        "UPDATE ledger_session SET deleted_at_ms = ? WHERE workspace = ? AND id = ?",
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
-    )
+    change_columns(ctx, session.id, deleted_at_ms=ctx.now_ms)
     delete_branch(ctx, branch_by_id(ctx, session.branch))  # by its number, because a branch can be renamed
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session.id)
     ctx.emit("ledger", "session_deleted", session.id, {"title": session.title, "thoughts": session.thought_count})

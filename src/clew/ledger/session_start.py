@@ -12,7 +12,7 @@ from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
 from clew.ledger.exchange.thoughtbox_directory import chosen_project, original_directory, some_sessions
 from clew.ledger.guides import guide
-from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
+from clew.ledger.inputs import CallersSession, LedgerInput, OneSession, SessionTitle, Tags
 from clew.ledger.sessions import (
     COMPLETED,
     UNTITLED,
@@ -20,6 +20,7 @@ from clew.ledger.sessions import (
     LedgerSession,
     NewSession,
     SessionQuery,
+    change_columns,
     find_session,
     find_sessions,
     related,
@@ -27,7 +28,6 @@ from clew.ledger.sessions import (
     session_json,
     session_named,
     start_session,
-    touch_session,
     work_tags,
 )
 from clew.ledger.stages import GATEWAY, LEFT, STAGES, StageOfCaller, checked_domain, keep_place, moved, place_of, stored
@@ -130,10 +130,6 @@ def _started_text(place: StageOfCaller, session: LedgerSession, near: list[Json]
     return "\n".join(lines) + (f"\n\n{guide('cipher')}" if cipher else "")
 
 
-class LoadContext(LedgerInput):
-    session_id: SessionRef
-
-
 @operation(
     "load_context",
     writes=True,
@@ -141,7 +137,7 @@ class LoadContext(LedgerInput):
     budget=CONTEXT_BUDGET,
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
 )
-def load_context(ctx: Context, args: LoadContext) -> Json:
+def load_context(ctx: Context, args: OneSession) -> Json:
     """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
     session = session_named(ctx, args.session_id)
     place = moved(place_of(ctx, session.id), session)
@@ -151,7 +147,7 @@ def load_context(ctx: Context, args: LoadContext) -> Json:
 def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> Json:
     """Enter a session, reopening it if it was completed; returns everything needed to go on."""
     reopened = reopen_session(ctx, session)
-    touch_session(ctx, session)
+    change_columns(ctx, session.id, accessed_at_ms=ctx.now_ms)
     keep_place(ctx, place)
     # Read again, because reopening and touching have changed the row.
     session = session_named(ctx, session.id)
@@ -195,12 +191,8 @@ def _loaded_text(place: StageOfCaller, session: LedgerSession, result: Json) -> 
     return "\n".join(lines)
 
 
-class GetState(LedgerInput):
-    session_id: MaybeSession = None
-
-
 @operation("get_state")
-def get_state(ctx: Context, args: GetState) -> Json:
+def get_state(ctx: Context, args: CallersSession) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
     known = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
@@ -240,12 +232,8 @@ def get_state(ctx: Context, args: GetState) -> Json:
     }
 
 
-class CipherInput(LedgerInput):
-    session_id: MaybeSession = None
-
-
 @operation("cipher", writes=True, mode="own", idempotent=True)
-def cipher(ctx: Context, args: CipherInput) -> Json:
+def cipher(ctx: Context, args: CallersSession) -> Json:
     """Show the notation for thoughts; the gateway then accepts thoughts."""
     if ctx.connection.durable:
         place = replace(place_of(ctx, None), cipher=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
-import orjson
-
-from clew.canonical import Json, canonical
+from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
@@ -21,6 +19,7 @@ from clew.kinds import statuses
 from clew.reasoning.branches import branch_owner, create_branch
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
+from clew.store.rows import TableRow, change, find, find_many, insert, select, update
 from clew.store.workspaces import declare_events
 
 UNTITLED = "Untitled session"
@@ -39,27 +38,30 @@ declare_events(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerSession:
-    workspace: str
+@dataclass(frozen=True)
+class LedgerSession(TableRow):
+    TABLE: ClassVar[str] = "ledger_session"
+    LISTS: ClassVar[frozenset[str]] = frozenset({"tags"})
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"place", "extra"})
+
     id: str
     branch: int
     title: str
     description: str | None
     tags: tuple[str, ...]
     words: str
-    status: str
-    thought_count: int
-    branch_count: int
-    revision_count: int
-    critique_count: int
-    place: Json
-    extra: Json
     created_at_ms: int
     updated_at_ms: int
     accessed_at_ms: int
-    completed_at_ms: int | None
-    deleted_at_ms: int | None
+    place: Json | None = None
+    extra: Json | None = None
+    status: str = ACTIVE
+    thought_count: int = 0
+    branch_count: int = 0
+    revision_count: int = 0
+    critique_count: int = 0
+    completed_at_ms: int | None = None
+    deleted_at_ms: int | None = None
 
     @property
     def work(self) -> dict[str, str]:
@@ -80,22 +82,13 @@ class NewSession:
     extra: Json | None = None
 
 
-def from_row(row: Row) -> LedgerSession:
-    return LedgerSession(
-        **{
-            **row,
-            "tags": tuple(orjson.loads(row["tags"])),
-            "place": orjson.loads(row["place"]) if row["place"] else {},
-            "extra": orjson.loads(row["extra"]) if row["extra"] else {},
-        }
-    )
-
-
 def find_session(ctx: Context, session: str) -> LedgerSession | None:
-    row = ctx.tx.one(
-        "SELECT * FROM ledger_session WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, session
-    )
-    return from_row(row) if row else None
+    found = find(ctx.tx, ctx.workspace, LedgerSession, session)
+    return found if found is not None and found.deleted_at_ms is None else None
+
+
+def change_columns(ctx: Context, session: str, **columns: Any) -> None:
+    change(ctx.tx, ctx.workspace, LedgerSession, [session], **columns)
 
 
 @branch_owner()
@@ -128,37 +121,28 @@ def no_session(ctx: Context, session: str) -> ClewError:
 def start_session(ctx: Context, new: NewSession) -> LedgerSession:
     """Insert a session and the branch for its thoughts."""
     number = ctx.ws.count("ledger_session")
-    chosen = new.id or _fresh_id(ctx, number)
+    id = new.id or _fresh_id(ctx, number)
     # Without a base: a session sees only its own thoughts, nothing of the branch that happens to be checked out.
-    branch = create_branch(ctx, branch_name(chosen), None)
-    title = one_line(new.title)
+    branch = create_branch(ctx, branch_name(id), None)
+    title, tags = one_line(new.title), tag_list(new.tags)
     created = new.created_at_ms if new.created_at_ms is not None else ctx.now_ms
-    tags = tag_list(new.tags)
-    row: Row = {
-        "workspace": ctx.workspace,
-        "id": chosen,
-        "branch": branch.id,
-        "title": title,
-        "description": new.description,
-        "tags": canonical(tags),
-        "words": search_words(title, new.description, tags),
-        "status": ACTIVE,
-        "thought_count": 0,
-        "branch_count": 0,
-        "revision_count": 0,
-        "critique_count": 0,
-        "place": canonical(new.place) if new.place else None,
-        "extra": canonical(new.extra) if new.extra else None,
-        "created_at_ms": created,
-        "updated_at_ms": created,
-        "accessed_at_ms": ctx.now_ms,
-        "completed_at_ms": None,
-        "deleted_at_ms": None,
-    }
-    ctx.tx.run(f"INSERT INTO ledger_session ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
-    _write_tags(ctx, chosen, tags)
-    ctx.emit("ledger", "session_started", chosen, {"title": title, "tags": tags})
-    return from_row(row)
+    session = LedgerSession(
+        id=id,
+        branch=branch.id,
+        title=title,
+        description=new.description,
+        tags=tuple(tags),
+        words=search_words(title, new.description, tags),
+        created_at_ms=created,
+        updated_at_ms=created,
+        accessed_at_ms=ctx.now_ms,
+        place=new.place or None,
+        extra=new.extra or None,
+    )
+    insert(ctx.tx, ctx.workspace, session)
+    _write_tags(ctx, id, tags)
+    ctx.emit("ledger", "session_started", id, {"title": title, "tags": tags})
+    return session
 
 
 def one_line(title: str) -> str:
@@ -204,32 +188,20 @@ def change_session(
     title = one_line(title)
     if (title, description, tuple(tags)) == (session.title, session.description, session.tags):
         return session
-    ctx.tx.run(
-        "UPDATE ledger_session SET title = ?, description = ?, tags = ?, words = ?, updated_at_ms = ?"
-        " WHERE workspace = ? AND id = ?",
-        title,
-        description,
-        canonical(tags),
-        search_words(title, description, tags),
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
+    words = search_words(title, description, tags)
+    changed = replace(
+        session, title=title, description=description, tags=tuple(tags), words=words, updated_at_ms=ctx.now_ms
     )
+    update(ctx.tx, ctx.workspace, changed)
     if tuple(tags) != session.tags:
         _write_tags(ctx, session.id, tags)
     payload = {"title": title, "previous_title": session.title, "tags": tags, "previous_tags": list(session.tags)}
     ctx.emit("ledger", "session_changed", session.id, payload)
-    return session_named(ctx, session.id)
+    return changed
 
 
 def complete_session(ctx: Context, session: LedgerSession) -> None:
-    ctx.tx.run(
-        "UPDATE ledger_session SET status = ?, completed_at_ms = ? WHERE workspace = ? AND id = ?",
-        COMPLETED,
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
-    )
+    change_columns(ctx, session.id, status=COMPLETED, completed_at_ms=ctx.now_ms)
     payload = {"thoughts": session.thought_count, "branches": session.branch_count}
     ctx.emit("ledger", "session_completed", session.id, payload)
 
@@ -238,23 +210,9 @@ def reopen_session(ctx: Context, session: LedgerSession) -> bool:
     """Make a completed session active again; returns whether it was completed."""
     if session.status != COMPLETED:
         return False
-    ctx.tx.run(
-        "UPDATE ledger_session SET status = ?, completed_at_ms = NULL WHERE workspace = ? AND id = ?",
-        ACTIVE,
-        ctx.workspace,
-        session.id,
-    )
+    change_columns(ctx, session.id, status=ACTIVE, completed_at_ms=None)
     ctx.emit("ledger", "session_reopened", session.id)
     return True
-
-
-def touch_session(ctx: Context, session: LedgerSession) -> None:
-    ctx.tx.run(
-        "UPDATE ledger_session SET accessed_at_ms = ? WHERE workspace = ? AND id = ?",
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
-    )
 
 
 def session_json(session: LedgerSession) -> Json:
@@ -266,7 +224,7 @@ def session_json(session: LedgerSession) -> Json:
         "status": session.status,
         "thoughtCount": session.thought_count,
         "branchCount": session.branch_count,
-        "partitionPath": session.extra.get("partitionPath", partition(session.created_at_ms)),
+        "partitionPath": (session.extra or {}).get("partitionPath", partition(session.created_at_ms)),
         "createdAt": iso_millis(session.created_at_ms),
         "updatedAt": iso_millis(session.updated_at_ms),
         "lastAccessedAt": iso_millis(session.accessed_at_ms),
@@ -310,30 +268,27 @@ class SessionMatches:
 def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
     where, params = _condition(ctx, query)
     direction = "DESC" if query.descending else "ASC"
-    rows = ctx.tx.all(
-        f"SELECT * FROM ledger_session WHERE {where} ORDER BY {ORDERS[query.sort_by]} {direction}, id {direction}"
-        " LIMIT ? OFFSET ?",
-        *params,
-        query.limit,
-        query.offset,
-    )
+    order = f"ORDER BY {ORDERS[query.sort_by]} {direction}, id {direction} LIMIT ? OFFSET ?"
+    found = select(ctx.tx, ctx.workspace, LedgerSession, f"{where} {order}", *params, query.limit, query.offset)
     # The seed's protocol reports the total, so it is counted although only one page is read.
-    total = int(ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE {where}", *params))
-    return SessionMatches([from_row(row) for row in rows], total, total > query.offset + len(rows))
+    total = int(
+        ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE workspace = ? {where}", ctx.workspace, *params)
+    )
+    return SessionMatches(found, total, total > query.offset + len(found))
 
 
 def _condition(ctx: Context, query: SessionQuery) -> tuple[str, list[Any]]:
-    parts, params = ["workspace = ? AND deleted_at_ms IS NULL"], [ctx.workspace]
+    sql, params = "AND deleted_at_ms IS NULL", []
     for tag in query.tags:
-        parts.append("id IN (SELECT session FROM ledger_tag WHERE workspace = ? AND tag = ?)")
+        sql += " AND id IN (SELECT session FROM ledger_tag WHERE workspace = ? AND tag = ?)"
         params += [ctx.workspace, tag.strip().casefold()]
     if query.status:
-        parts.append("status = ?")
+        sql += " AND status = ?"
         params.append(query.status)
     if query.search and query.search.strip():
-        parts.append("words LIKE ? ESCAPE '!'")
+        sql += " AND words LIKE ? ESCAPE '!'"
         params.append(f"%{escaped(query.search.strip().casefold())}%")
-    return " AND ".join(parts), params
+    return sql, params
 
 
 def escaped(text: str) -> str:
@@ -346,29 +301,17 @@ def related(ctx: Context, session: LedgerSession, limit: int) -> list[Json]:
     tags = [tag.casefold() for tag in work_tags(dict(session.work))]
     if not tags:
         return []
-    rows = ctx.tx.all(
-        "SELECT session, count(*) AS shared FROM ledger_tag"
+    sql = (
+        "SELECT session FROM ledger_tag"
         f" WHERE workspace = ? AND tag IN ({placeholders(len(tags))}) AND session <> ?"
-        " GROUP BY session ORDER BY shared DESC, session LIMIT ?",
-        ctx.workspace,
-        *tags,
-        session.id,
-        # More than are shown, because the next query drops deleted sessions.
-        limit * 4,
+        " GROUP BY session ORDER BY count(*) DESC, session LIMIT ?"
     )
-    ids = [row["session"] for row in rows]
-    if not ids:
-        return []
-    found = ctx.tx.all(
-        "SELECT * FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL"
-        f" AND id IN ({placeholders(len(ids))})",
-        ctx.workspace,
-        *ids,
-    )
-    known = {row["id"]: from_row(row) for row in found}
-    shown = [known[key] for key in ids if key in known][:limit]
+    # More than are shown, because deleted sessions are dropped.
+    ids = [row[0] for row in ctx.tx.tuples(sql, ctx.workspace, *tags, session.id, limit * 4)]
+    known = {item.id: item for item in find_many(ctx.tx, ctx.workspace, LedgerSession, ids)}
+    shown = [known[id] for id in ids if known[id].deleted_at_ms is None][:limit]
     return [
-        {name: value for name, value in session_json(item).items() if name in {"id", "title", "thoughtCount", "status"}}
+        {"id": item.id, "title": item.title, "status": item.status, "thoughtCount": item.thought_count}
         for item in shown
     ]
 

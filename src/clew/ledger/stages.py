@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.canonical import Json, canonical
 from clew.errors import ClewError, Suggestion, suggest
-from clew.ledger.sessions import WORK, LedgerSession, find_session, session_named
+from clew.ledger.sessions import WORK, LedgerSession, change_columns, find_session, session_named
 from clew.registry.context import Context
 
 STAGES = ("entry", "init_complete", "cipher_loaded", "domain_active")
@@ -101,7 +101,7 @@ def peek_place(ctx: Context, session: str | None) -> StageOfCaller:
 
 
 def place_from(session: LedgerSession) -> StageOfCaller:
-    kept = session.place
+    kept = session.place or {}
     return StageOfCaller(
         session=session.id,
         started=True,
@@ -118,12 +118,7 @@ def keep_place(ctx: Context, place: StageOfCaller) -> None:
         places, workspace = seat(ctx).places, ctx.workspace
         ctx.after_commit(lambda: places.__setitem__(workspace, place))
     elif place.session is not None:
-        ctx.tx.run(
-            "UPDATE ledger_session SET place = ? WHERE workspace = ? AND id = ?",
-            canonical(stored(place)),
-            ctx.workspace,
-            place.session,
-        )
+        change_columns(ctx, place.session, place=canonical(stored(place)))
 
 
 def own_session(ctx: Context) -> str | None:

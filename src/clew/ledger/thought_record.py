@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clew.canonical import Json
+from clew.canonical import Json, canonical
 from clew.errors import invalid
 from clew.ids import check_chain
 from clew.index.items import Item, index_items, mark_item
@@ -24,13 +24,12 @@ from clew.ledger.chains import (
 )
 from clew.ledger.cipher import CipherReading, read
 from clew.ledger.inputs import first_sentence
-from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
+from clew.ledger.sessions import UNTITLED, LedgerSession, change_columns, search_words
 from clew.ledger.thought_links import Mark, ThoughtLinks, find_links, node_id, put_thought, write_links
-from clew.ledger.thought_rows import ThoughtRow
+from clew.ledger.thought_rows import Thought, insert_thought
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import insert
 from clew.store.workspaces import declare_events
 
 FORMAT = "trace_sequential_step"
@@ -139,7 +138,7 @@ def add(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain 
     plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)
-    grown = extend_chain(ctx, session.id, plan.chain, plan.point.number, plan.total, seq)
+    grown = extend_chain(ctx, plan.chain, plan.point.number, plan.total, seq)
     put_thought(ctx, session, plan.point, plan.kind, plan.reading.content, seq)
     marks = write_links(ctx, session, plan.point, plan.kind, seq, plan.linked)
     _count(ctx, session, plan)
@@ -179,7 +178,7 @@ def _chain(
     given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
     if draft.chain == MAIN:
         _check_exists(ctx, session, given)
-        return known or find_chain(ctx, session.id, MAIN) or empty_chain(MAIN), given
+        return known or find_chain(ctx, session.id, MAIN) or empty_chain(session.id, MAIN), given
     found = known or find_chain(ctx, session.id, check_chain(draft.chain))
     if found is not None:
         if given is not None:
@@ -193,7 +192,7 @@ def _chain(
             kind="missing_required",
         )
     _check_exists(ctx, session, given)
-    return empty_chain(draft.chain, given), given
+    return empty_chain(session.id, draft.chain, given), given
 
 
 def _past_chain(
@@ -201,7 +200,7 @@ def _past_chain(
 ) -> tuple[Chain, Point | None]:
     """The same for an import, where a branch may lack its fork point."""
     found = known or find_chain(ctx, session.id, draft.chain)
-    chain = found or empty_chain(draft.chain, past.origin if draft.chain else None, past.label)
+    chain = found or empty_chain(session.id, draft.chain, past.origin if draft.chain else None, past.label)
     return chain, past.origin or chain.origin
 
 
@@ -282,56 +281,52 @@ def _append(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> int:
         "nextThoughtNeeded": plan.draft.next_needed,
         **{name: value for name, value in optional.items() if value is not None},
     }
-    row = append(
-        ctx,
-        session.branch,
-        TRACE,
-        content=plan.draft.text,
-        doc_kind=TRACE,
-        format=FORMAT,
-        meta=meta,
-        item_source=None,
-    )
+    text = plan.draft.text
+    row = append(ctx, session.branch, TRACE, content=text, doc_kind=TRACE, format=FORMAT, meta=meta, item_source=None)
     return int(row["seq"])
 
 
 def _insert(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> None:
     draft, past = plan.draft, plan.draft.past
     extra = draft.extra | ({"needsMoreThoughts": draft.needs_more} if draft.needs_more is not None else {})
-    prev, origin, revised = _pair(plan.prev), _pair(plan.origin), _pair(plan.revised)
-    row = ThoughtRow(
+    critique = past.critique if past else None
+    chain, number = plan.point
+    prev_chain, prev_number = plan.prev or _NOWHERE
+    from_chain, from_number = plan.origin or _NOWHERE
+    revises_chain, revises_number = plan.revised or _NOWHERE
+    thought = Thought(
         session=session.id,
-        chain=plan.point.chain,
-        number=plan.point.number,
+        chain=chain,
+        number=number,
         seq=seq,
         ts_ms=past.ts_ms if past else ctx.now_ms,
         total=plan.total,
-        next_needed=draft.next_needed,
+        next_flag=int(draft.next_needed),
         kind=plan.kind,
-        prev_chain=prev[0],
-        prev_number=prev[1],
-        from_chain=origin[0],
-        from_number=origin[1],
-        is_revision=plan.is_revision,
-        revises_chain=revised[0],
-        revises_number=revised[1],
+        prev_chain=prev_chain,
+        prev_number=prev_number,
+        from_chain=from_chain,
+        from_number=from_number,
+        revision_flag=int(plan.is_revision),
+        revises_chain=revises_chain,
+        revises_number=revises_number,
         agent=past.agent if past else ctx.agent,
-        critique=(past.critique or None) if past else None,
-        extra=extra or None,
+        critique_json=canonical(critique) if critique else None,
+        extra_json=canonical(extra) if extra else None,
+        text=draft.text,
     )
-    insert(ctx.tx, ctx.workspace, row)
+    insert_thought(ctx, thought)
+
+
+_NOWHERE = (None, None)
 
 
 def thinkers(ctx: Context, seqs: list[int]) -> dict[int, str]:
     """The authors of the thoughts with these seqs, if they are known."""
     if not seqs:
         return {}
-    sql = f"SELECT seq, agent FROM thought WHERE workspace = ? AND seq IN ({placeholders(len(seqs))})"
-    return {row["seq"]: row["agent"] for row in ctx.tx.all(sql, ctx.workspace, *seqs) if row["agent"]}
-
-
-def _pair(point: Point | None) -> tuple[str | None, int | None]:
-    return (point.chain, point.number) if point else (None, None)
+    sql = "SELECT seq, agent FROM thought WHERE workspace = ? AND agent <> ''"
+    return dict(ctx.tx.tuples(f"{sql} AND seq IN ({placeholders(len(seqs))})", ctx.workspace, *seqs))
 
 
 def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> Item:
@@ -352,26 +347,18 @@ def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> 
 def _count(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> None:
     """Update the session's counts, and its title if it has none yet."""
     at_ms = plan.draft.past.ts_ms if plan.draft.past else ctx.now_ms
-    ctx.tx.run(
+    sql = (
         "UPDATE ledger_session SET thought_count = thought_count + 1, branch_count = branch_count + ?,"
-        " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?",
-        int(plan.opens_branch),
-        int(plan.is_revision),
-        # Old thoughts of an import must not set the time of the last change back.
-        max(at_ms, session.updated_at_ms),
-        ctx.now_ms,
-        ctx.workspace,
-        session.id,
+        " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?"
     )
+    # Old thoughts of an import must not set the time of the last change back.
+    changed_ms = max(at_ms, session.updated_at_ms)
+    counts = (int(plan.opens_branch), int(plan.is_revision))
+    ctx.tx.run(sql, *counts, changed_ms, ctx.now_ms, ctx.workspace, session.id)
     title = first_sentence(plan.reading.content) if session.title == UNTITLED else ""
     if title:
-        ctx.tx.run(
-            "UPDATE ledger_session SET title = ?, words = ? WHERE workspace = ? AND id = ?",
-            title,
-            search_words(title, session.description, list(session.tags)),
-            ctx.workspace,
-            session.id,
-        )
+        words = search_words(title, session.description, list(session.tags))
+        change_columns(ctx, session.id, title=title, words=words)
 
 
 def _emit(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> None:

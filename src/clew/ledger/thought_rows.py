@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
+from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.thought_links import node_id
 from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.context import Context
-from clew.store.rows import TableRow
+from clew.store.database import placeholders
 
 
-@dataclass(frozen=True)
-class ThoughtRow(TableRow):
-    """A row of the table. The text is in the session's trace, in the entry with the same seq."""
+class Thought(NamedTuple):
+    """A row of the table, and the text of the entry with the same seq in the session's trace.
 
-    TABLE: ClassVar[str] = "thought"
-    KEY: ClassVar[tuple[str, ...]] = ("session", "chain", "number")
-    OBJECTS: ClassVar[frozenset[str]] = frozenset({"critique", "extra"})
-    FLAGS: ClassVar[frozenset[str]] = frozenset({"next_needed", "is_revision"})
+    A tuple made by position, because an export makes thousands and anything with names takes three times as long.
+    """
 
     session: str
     chain: str
@@ -31,39 +28,51 @@ class ThoughtRow(TableRow):
     seq: int
     ts_ms: int
     total: int
-    next_needed: bool
+    next_flag: int
     kind: str | None
     prev_chain: str | None
     prev_number: int | None
     from_chain: str | None
     from_number: int | None
-    is_revision: bool
+    revision_flag: int
     revises_chain: str | None
     revises_number: int | None
     agent: str | None
-    critique: dict[str, Any] | None
-    extra: dict[str, Any] | None
-
-
-class Thought(NamedTuple):
-    """A thought as it is read. A tuple, because an export makes thousands and a frozen dataclass takes three times as
-    long to make."""
-
-    session: str
-    point: Point
-    seq: int
-    ts_ms: int
-    total: int
-    next_needed: bool
-    kind: str | None
-    prev: Point | None
-    origin: Point | None
-    is_revision: bool
-    revises: Point | None
-    critique: dict[str, Any] | None
-    extra: dict[str, Any]
+    critique_json: str | None
+    extra_json: str | None
     text: str
-    agent: str | None
+
+    @property
+    def point(self) -> Point:
+        return Point(self.chain, self.number)
+
+    @property
+    def prev(self) -> Point | None:
+        return _point(self.prev_chain, self.prev_number)
+
+    @property
+    def origin(self) -> Point | None:
+        return _point(self.from_chain, self.from_number)
+
+    @property
+    def revises(self) -> Point | None:
+        return _point(self.revises_chain, self.revises_number)
+
+    @property
+    def next_needed(self) -> bool:
+        return bool(self.next_flag)
+
+    @property
+    def is_revision(self) -> bool:
+        return bool(self.revision_flag)
+
+    @property
+    def critique(self) -> Json | None:
+        return orjson.loads(self.critique_json) if self.critique_json else None
+
+    @property
+    def extra(self) -> Json:
+        return orjson.loads(self.extra_json) if self.extra_json else {}
 
     @property
     def node_id(self) -> str:
@@ -74,33 +83,35 @@ class Thought(NamedTuple):
         return node_id(self.session, point)
 
 
+def _point(chain: str | None, number: int | None) -> Point | None:
+    return None if number is None else Point(chain or MAIN, number)
+
+
+_COLUMNS = (
+    "session", "chain", "number", "seq", "ts_ms", "total", "next_needed", "kind", "prev_chain", "prev_number",
+    "from_chain", "from_number", "is_revision", "revises_chain", "revises_number", "agent", "critique", "extra",
+)  # fmt: skip
 _SELECT = (
-    "SELECT thought.session, thought.chain, thought.number, thought.seq, thought.ts_ms, total, next_needed,"
-    " thought.kind, prev_chain, prev_number, from_chain, from_number, is_revision, revises_chain, revises_number,"
-    " thought.agent, critique, extra, entry.content AS text FROM thought" + ENTRY_OF_THOUGHT
+    f"SELECT {', '.join(f'thought.{name}' for name in _COLUMNS)}, coalesce(entry.content, '') FROM thought"
+    + ENTRY_OF_THOUGHT
 )
+_INSERT = f"INSERT INTO thought (workspace, {', '.join(_COLUMNS)}) VALUES ({placeholders(len(_COLUMNS) + 1)})"
+
+
+def insert_thought(ctx: Context, thought: Thought) -> None:
+    """Add the row; the text is in the trace already."""
+    ctx.tx.run(_INSERT, ctx.workspace, *thought[:-1])
 
 
 def thoughts_where(ctx: Context, condition: str, *params: Any, order: str = "thought.seq", limit: int) -> list[Thought]:
     """The workspace's thoughts that meet a condition, in the given order."""
-    rows = ctx.tx.tuples(
-        f"{_SELECT} WHERE thought.workspace = ? AND {condition} ORDER BY {order} LIMIT ?",
-        ctx.workspace,
-        *params,
-        limit,
-    )
-    return [_thought(*row) for row in rows]
+    sql = f"{_SELECT} WHERE thought.workspace = ? AND {condition} ORDER BY {order} LIMIT ?"
+    return [Thought._make(row) for row in ctx.tx.tuples(sql, ctx.workspace, *params, limit)]
 
 
 def thought_at(ctx: Context, session: str, point: Point) -> Thought | None:
-    found = thoughts_where(
-        ctx,
-        "thought.session = ? AND thought.chain = ? AND thought.number = ?",
-        session,
-        point.chain,
-        point.number,
-        limit=1,
-    )
+    condition = "thought.session = ? AND thought.chain = ? AND thought.number = ?"
+    found = thoughts_where(ctx, condition, session, *point, limit=1)
     return found[0] if found else None
 
 
@@ -126,101 +137,48 @@ def every_thought(ctx: Context, session: str) -> list[Thought]:
     return thoughts_where(ctx, "thought.session = ?", session, limit=10_000_000)
 
 
-_make = tuple.__new__
-
-
-def _thought(
-    session: str,
-    chain: str,
-    number: int,
-    seq: int,
-    ts_ms: int,
-    total: int,
-    next_needed: int,
-    kind: str | None,
-    prev_chain: str | None,
-    prev: int | None,
-    from_chain: str | None,
-    origin: int | None,
-    is_revision: int,
-    revises_chain: str | None,
-    revised: int | None,
-    agent: str | None,
-    critique: str | None,
-    extra: str | None,
-    text: str | None,
-) -> Thought:
-    """A thought from the columns of `_SELECT` by position: exports read thousands, and named rows double the cost.
-
-    Made as plain tuples are, which takes half of the time: the constructors of named ones are written in Python.
-    """
-    columns = (
-        session,
-        _make(Point, (chain, number)),
-        seq,
-        ts_ms,
-        total,
-        bool(next_needed),
-        kind,
-        None if prev is None else _make(Point, (prev_chain or MAIN, prev)),
-        None if origin is None else Point(from_chain or MAIN, origin),
-        bool(is_revision),
-        None if revised is None else Point(revises_chain or MAIN, revised),
-        orjson.loads(critique) if critique else None,
-        orjson.loads(extra) if extra else {},
-        text or "",
-        agent,
-    )
-    return _make(Thought, columns)
-
-
 def is_plain(thought: Thought) -> bool:
     """On the main line, followed by another, and with nothing to tell but its number, time and text."""
-    _, point, _, _, _, next_needed, kind, _, origin, is_revision, revises, critique, extra, _, agent = thought
-    if not next_needed or is_revision or extra or point.chain:
+    if not thought.next_flag or thought.revision_flag or thought.extra_json or thought.chain:
         return False
-    return kind is None and agent is None and critique is None and revises is None and origin is None
+    told = (thought.kind, thought.agent, thought.critique_json, thought.revises_number, thought.from_number)
+    return all(value is None for value in told)
 
 
-def data_json(thought: Thought) -> dict[str, Any]:
+def data_json(thought: Thought) -> Json:
     """The seed's ThoughtData, without options that were not given."""
-    data = {
+    given = {
+        "isRevision": thought.is_revision or None,
+        "revisesThought": thought.revises_number,
+        "branchFromThought": thought.from_number,
+        "branchId": thought.chain or None,
+        "type": thought.kind,
+        "agentId": thought.agent,
+        "critique": thought.critique,
+    }
+    return {
         **thought.extra,
         "thought": thought.text,
-        "thoughtNumber": thought.point.number,
+        "thoughtNumber": thought.number,
         "totalThoughts": thought.total,
         "nextThoughtNeeded": thought.next_needed,
         "timestamp": iso_millis(thought.ts_ms),
+        **{name: value for name, value in given.items() if value is not None},
     }
-    if thought.is_revision:
-        data["isRevision"] = True
-    if thought.revises:
-        data["revisesThought"] = thought.revises.number
-    if thought.origin:
-        data["branchFromThought"] = thought.origin.number
-    if thought.point.chain:
-        data["branchId"] = thought.point.chain
-    if thought.kind is not None:
-        data["type"] = thought.kind
-    if thought.agent is not None:
-        data["agentId"] = thought.agent
-    if thought.critique is not None:
-        data["critique"] = thought.critique
-    return data
 
 
-def thought_json(thought: Thought) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "thoughtNumber": thought.point.number,
+def thought_json(thought: Thought) -> Json:
+    shown: Json = {
+        "thoughtNumber": thought.number,
         "thought": thought.text,
         "totalThoughts": thought.total,
         "nextThoughtNeeded": thought.next_needed,
         "isRevision": thought.is_revision,
-        "revisesThought": thought.revises.number if thought.revises else None,
-        "revisesBranch": thought.revises.chain or None if thought.revises else None,
-        "branchId": thought.point.chain or None,
-        "branchFromThought": thought.origin.number if thought.origin else None,
-        "branchFromBranch": thought.origin.chain or None if thought.origin else None,
+        "revisesThought": thought.revises_number,
+        "revisesBranch": thought.revises_chain or None,
+        "branchId": thought.chain or None,
+        "branchFromThought": thought.from_number,
+        "branchFromBranch": thought.from_chain or None,
         "type": thought.kind,
         "critique": thought.critique,
         "agent": thought.agent,
@@ -254,18 +212,18 @@ class Revisions:
             thought = self._thoughts.get(point)
         return point, depth
 
-    def metadata(self, thought: Thought) -> dict[str, Any]:
+    def metadata(self, thought: Thought) -> Json:
         root, depth = self.root(thought.point)
         return {
             "isOriginal": not thought.is_revision,
             "isRevision": thought.is_revision,
-            "revisesThought": thought.revises.number if thought.revises else None,
+            "revisesThought": thought.revises_number,
             "revisedBy": [point.number for point in self._revised_by.get(thought.point, [])],
             "revisionDepth": depth,
             "revisionChainId": f"chain-{self._session}-{root.chain + ':' if root.chain else ''}{root.number}",
         }
 
-    def analysis(self) -> dict[str, Any]:
+    def analysis(self) -> Json:
         made = [thought for thought in self._thoughts.values() if thought.is_revision]
         counts = Counter({point: len(by) for point, by in self._revised_by.items()})
         most = min(counts, key=lambda point: (-counts[point], self._place.get(point, 0)), default=None)

@@ -22,6 +22,7 @@ from clew.ledger.sessions import (
     UNTITLED,
     LedgerSession,
     NewSession,
+    change_columns,
     find_session,
     partition,
     session_named,
@@ -439,12 +440,8 @@ def _target(
 
 def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
     """When the newest thought was written, if it ends the session; else None."""
-    newest = ctx.tx.one(
-        "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ?"
-        " ORDER BY ts_ms DESC, seq DESC LIMIT 1",
-        ctx.workspace,
-        session.id,
-    )
+    sql = "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ? ORDER BY ts_ms DESC, seq DESC"
+    newest = ctx.tx.one(f"{sql} LIMIT 1", ctx.workspace, session.id)
     return int(newest["ts_ms"]) if newest is not None and not newest["next_needed"] else None
 
 
@@ -457,15 +454,13 @@ def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: b
     # Thoughtbox stores no status: a session counts as completed if its newest thought ends it.
     given = head.get("status", COMPLETED if completed is not None else ACTIVE)
     status = COMPLETED if given == COMPLETED else ACTIVE
-    ctx.tx.run(
-        "UPDATE ledger_session SET status = ?, completed_at_ms = ?, updated_at_ms = ?, accessed_at_ms = ?,"
-        " critique_count = ?, title = ? WHERE workspace = ? AND id = ?",
-        status,
-        completed if status == COMPLETED else None,
-        time_ms(head.get("updatedAt")) or now.updated_at_ms,
-        time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
-        sound_number(head.get("critiqueCount")) or 0,
-        now.title if session.title == UNTITLED else session.title,
-        ctx.workspace,
+    change_columns(
+        ctx,
         session.id,
+        status=status,
+        completed_at_ms=completed if status == COMPLETED else None,
+        updated_at_ms=time_ms(head.get("updatedAt")) or now.updated_at_ms,
+        accessed_at_ms=time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
+        critique_count=sound_number(head.get("critiqueCount")) or 0,
+        title=now.title if session.title == UNTITLED else session.title,
     )

@@ -54,7 +54,7 @@ def export_markdown(ctx: Context, session: LedgerSession, marks: bool) -> str:
 def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     labels = {chain.chain: chain.label for chain in chains_of(ctx, session.id) if chain.label}
     return {
-        **session.extra,
+        **(session.extra or {}),
         **session_json(session),
         **({"critiqueCount": session.critique_count} if session.critique_count else {}),
         **({"branchNames": labels} if labels else {}),

@@ -26,13 +26,14 @@ from clew.ledger.exchange.thoughtbox_directory import (
 )
 from clew.ledger.exchange.thoughtbox_files import keep_as_it_came, write_session
 from clew.ledger.exchange.thoughtbox_memory import (
+    GRAPH,
     graph_lines,
     import_memory,
     keep_graph,
-    kept_graphs,
     read_memory,
     write_graph,
 )
+from clew.ledger.garden import kept_versions
 from clew.ledger.inputs import Id, LedgerInput
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
 from clew.registry.context import Context
@@ -217,7 +218,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
 def _write_graphs(ctx: Context, base: Path, wanted: str | None) -> list[str]:
     """Write the graphs that were imported back to their projects, or to the wanted one."""
     with ctx.reading() as bound:
-        graphs = {project: list(graph_lines(bound, text)) for project, text in kept_graphs(bound).items()}
+        graphs = {project: list(graph_lines(bound, text)) for project, text in kept_versions(bound, GRAPH).items()}
     places: dict[str, None] = {}
     for project, lines in graphs.items():
         place = base / "projects" / (wanted or (project if PROJECT.fullmatch(project) else DEFAULT))

@@ -188,7 +188,7 @@ def keep_as_it_came(ctx: Context, source: Source, added: dict[Point, Json], fres
     files = SessionFiles(head, nodes)
     about = _session_difference(source, files) if fresh else {}
     if about:
-        _keep(ctx, "ledger_session", {**session.extra, FILED: about}, id=session.id)
+        _keep(ctx, "ledger_session", {**(session.extra or {}), FILED: about}, id=session.id)
     ids = {node["id"]: files.plain_id(node) for node in nodes}
     for thought, node in zip(thoughts, nodes, strict=True):
         theirs = added.get(thought.point)

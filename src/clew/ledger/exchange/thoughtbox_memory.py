@@ -11,7 +11,7 @@ import orjson
 
 from clew.ledger.exchange.imports import storable, time_ms
 from clew.ledger.exchange.session_documents import write_whole
-from clew.ledger.garden import Pattern, find_pattern, write_pattern
+from clew.ledger.garden import Pattern, find_pattern, keep_version, kept_versions, write_pattern
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
 from clew.secrets import masked
@@ -130,22 +130,9 @@ def _pattern(ctx: Context, memory: Memory, entity: dict[str, Any]) -> Pattern:
 
 def keep_graph(ctx: Context, project: str, text: str) -> None:
     """Keep the file that patterns were made from; they have no room for ids, properties and times."""
-    if kept_graphs(ctx).get(project) == text:
+    if kept_versions(ctx, GRAPH).get(project) == text:
         return
-    ctx.tx.run(
-        "INSERT INTO garden_version (workspace, seq, kind, id, body) VALUES (?, ?, ?, ?, ?)",
-        ctx.workspace,
-        ctx.ws.next_seq(),
-        GRAPH,
-        project,
-        text,
-    )
-
-
-def kept_graphs(ctx: Context) -> dict[str, str]:
-    """By project the graph that was imported last."""
-    sql = "SELECT id, body FROM garden_version WHERE workspace = ? AND kind = ? ORDER BY seq"
-    return {row["id"]: row["body"] for row in ctx.tx.all(sql, ctx.workspace, GRAPH)}
+    keep_version(ctx, GRAPH, project, text)
 
 
 def graph_lines(ctx: Context, text: str) -> Iterator[str]:

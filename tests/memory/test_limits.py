@@ -6,12 +6,15 @@ import gzip
 import io
 import os
 import tarfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clew.memory import blocks
+from clew.memory.files import hand_edits as edits
 from clew.memory.files.changed_files import LONGEST_BLOCK
 from clew.memory.files.directory import MOST_BYTES
 from clew.memory.files.markdown import print_block
@@ -131,6 +134,37 @@ def test_a_huge_file_is_left_alone_without_being_read(memory: Memory) -> None:
     assert time.process_time() - begun < 10, "reading it takes half a minute"
     assert f"{MOST_BYTES:,}" in finding["message"]
     works(memory)
+
+
+def test_a_long_file_is_taken_in_while_others_write(memory: Memory, make_memory: Callable[[], Memory]) -> None:
+    """In portions, each a transaction of its own: nobody waits for the whole file."""
+    memory.decide("Use Redis")
+    ids = [f"D-20270101-{number:04d}" for number in range(3 * edits.PORTION)]
+    text = "\n".join(print_block(id, {"Status": "active", "Statement": f"Number {id}"}) + "\n" for id in ids)
+    memory.edit("decisions/LONG.md", text)
+    other, reading = make_memory(), threading.Event()
+    between: list[int] = []
+
+    def write() -> None:
+        assert reading.wait(60)
+        while reading.is_set():
+            other("notes_commit", content=f"meanwhile {len(between)}")
+            between.append(blocks_stored(other))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reading.set()
+    memory("scan")
+    reading.clear()
+    writer.join()
+    # Some notes were written when a part of the file was stored and the rest was not.
+    assert any(0 < count < len(ids) for count in between), between
+    assert blocks_stored(memory) == len(ids)
+
+
+def blocks_stored(memory: Memory) -> int:
+    with memory.clew.database.read() as tx:
+        return int(tx.value("SELECT count(*) FROM place WHERE file = 'decisions/LONG.md'"))
 
 
 def test_a_huge_block_is_left_alone_and_named(memory: Memory) -> None:

@@ -8,6 +8,7 @@ from types import FrameType
 
 import orjson
 
+from clew.memory.files.hand_edits import PORTION
 from tests.memory.conftest import Memory
 
 LONG = "decisions/LONG.md"
@@ -56,31 +57,31 @@ def test_six_thousand_repeats_are_kept_as_text_and_named(memory: Memory) -> None
     memory.agree()
 
 
-def edited_counts(memory: Memory, path: str) -> list[int]:
-    """How many blocks each edit of a file changed."""
+def portions(memory: Memory, path: str) -> list[int]:
+    """How many blocks each transaction read in."""
     sql = "SELECT payload FROM event WHERE workspace = 'ws' AND type = 'memory_edited' AND subject = ? ORDER BY seq"
     with memory.context().reading() as ctx:
         return [orjson.loads(row["payload"])["count"] for row in ctx.tx.all(sql, path)]
 
 
-def test_blocks_that_are_pasted_twice_are_read_once(memory: Memory) -> None:
+def test_a_file_pasted_twice_is_read_in_portions(memory: Memory) -> None:
     """Also into a file that the store has already."""
     memory.decide("Use Redis")
-    ids = [f"TOOL-{number:04d}" for number in range(210)]
+    ids = [f"TOOL-{number:04d}" for number in range(2 * PORTION + 10)]
     text = "".join(f"[{id}]\nName: Tool {id}\n\n" for id in ids)
     path = "entities/tools.md"
     memory.edit(path, "[TOOL-first]\nName: First\n")
     memory("list_proposals")
     memory.edit(path, memory.read(path) + "\n" + text + text)
     memory("list_proposals")
-    assert edited_counts(memory, path) == [1, len(ids)]
+    assert portions(memory, path) == [1, PORTION, PORTION, 10]
     assert memory("scan")["checks"]["duplicate_ids"] == len(ids)
     memory.agree()
 
 
 def test_blocks_that_move_to_another_file_are_one_change(memory: Memory) -> None:
     memory.decide("Use Redis")
-    count = 110
+    count = PORTION + 10
     text = "".join(f"[TOOL-{number}]\nName: Tool {number}\n\n" for number in range(count))
     tools, others = "entities/tools.md", "entities/others.md"
     empty = "# Tools\n\n"
@@ -89,6 +90,6 @@ def test_blocks_that_move_to_another_file_are_one_change(memory: Memory) -> None
     memory.edit(others, text)
     memory.edit(tools, empty)
     memory("list_proposals")
-    assert edited_counts(memory, others) == [count]
+    assert portions(memory, others) == [count]
     assert memory("block_history", block_id="TOOL-0")["versions_total"] == 2
     memory.agree()

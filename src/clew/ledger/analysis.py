@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.ledger.chains import Point
-from clew.ledger.inputs import Id, LedgerInput, OneSession, SessionRef
+from clew.ledger.inputs import EXAMPLE, Id, LedgerInput, OneSession, SessionRef, grouped
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.reasoning.documents import ENTRY_OF_THOUGHT
 from clew.registry.context import Context
@@ -20,7 +20,6 @@ from clew.registry.operation import StrictModel, operation
 from clew.store.database import Row
 
 SHOWN = 20
-EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
 
 EXPLAINED = {
     "thoughtCount": "thoughts on the main line and all branches",
@@ -58,7 +57,7 @@ def arrows_of(ctx: Context, session: LedgerSession) -> list[Arrow]:
     return [Arrow(*row) for row in ctx.tx.tuples(sql, ctx.workspace, session.id)]
 
 
-@operation("session_analyze", aliases=("session.analyze",), example=EXAMPLE)
+@grouped("session_analyze", example=EXAMPLE)
 def session_analyze(ctx: Context, args: OneSession) -> Json:
     """Count what a session's shape says: linearity, revisions, branches, completion, open hypotheses."""
     return analysis_of(ctx, session_named(ctx, args.session_id))

@@ -11,8 +11,9 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
 from clew.index.items import Item, index_item, unindex_item
 from clew.ledger.inputs import slug
+from clew.ledger.sessions import escaped
 from clew.registry.context import Context
-from clew.store.rows import TableRow, delete, find, upsert
+from clew.store.rows import TableRow, delete, find, select, upsert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -88,6 +89,11 @@ def pattern_named(ctx: Context, key: str) -> Pattern:
         way = suggest("knowledge_list_patterns", "Shows the patterns there are.")
         raise unknown_id("pattern", key, "Copy the id from the list of patterns.", [way])
     return found
+
+
+def patterns_beginning(ctx: Context, beginning: str) -> list[Pattern]:
+    rest = "AND id LIKE ? ESCAPE '!' ORDER BY id LIMIT 100"
+    return select(ctx.tx, ctx.workspace, Pattern, rest, f"{escaped(beginning.lower())}%")
 
 
 def find_note(ctx: Context, key: str) -> GardenNote | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from clew.errors import shorten
 from clew.registry.budget import Budget, Trim
-from clew.registry.operation import Bounded, Input
+from clew.registry.operation import Bounded, Input, Operation, operation
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 Words = Annotated[str, Field(max_length=1000)]
@@ -27,6 +27,17 @@ Cursor = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Continue a
 Limit = Annotated[int, Field(ge=1, le=500, description="Most to return.")]
 SessionRef = Annotated[Id, Field(description="Session id.")]
 MaybeSession = Annotated[Id | None, Field(description="Session id; default: the connection's session.")]
+
+
+EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
+GROUPS = ("session", "notebook", "mental_models", "knowledge")
+
+
+def grouped(name: str, *others: str, **declared: Any) -> Operation:
+    """An operation that belongs to a group: `session_list` is also called `session.list`."""
+    group = next(group for group in GROUPS if name.startswith(f"{group}_"))
+    dotted = f"{group}.{name.removeprefix(f'{group}_')}"
+    return operation(name, aliases=(dotted, *others), **declared)
 
 
 class LedgerInput(Input):

@@ -24,11 +24,11 @@ from clew.ledger.garden import (
     write_note,
     write_pattern,
 )
-from clew.ledger.inputs import Id, LedgerInput, ListPage, NoInput, Tags, Words, list_budget, slug
+from clew.ledger.inputs import Id, LedgerInput, ListPage, NoInput, Tags, Words, grouped, list_budget, slug
 from clew.ledger.learnings import KeyMoment, area, found_learnings, with_moments
 from clew.ledger.sessions import ORDERS, LedgerSession, items_holding, session_named, tag_list
 from clew.registry.context import Context
-from clew.registry.operation import StrictModel, Text, Title, operation
+from clew.registry.operation import StrictModel, Text, Title
 from clew.store.rows import select
 
 SEARCHED = 500
@@ -52,9 +52,8 @@ class CreatePattern(LedgerInput):
     from_learning: Annotated[LearningRef | None, Field(description="Take everything not given from a learning.")] = None
 
 
-@operation(
+@grouped(
     "knowledge_create_pattern",
-    aliases=("knowledge.create_pattern",),
     writes=True,
     example={"title": "Stale statistics", "description": "Plans go wrong after an upgrade.", "content": "Run ANALYZE."},
 )
@@ -124,7 +123,7 @@ class OnePattern(LedgerInput):
     id: PatternId
 
 
-@operation("knowledge_get_pattern", aliases=("knowledge.get_pattern",), example={"id": "stale-statistics"})
+@grouped("knowledge_get_pattern", example={"id": "stale-statistics"})
 def knowledge_get_pattern(ctx: Context, args: OnePattern) -> Json:
     """Show a pattern."""
     return {"pattern": pattern_named(ctx, args.id).to_dict()}
@@ -139,9 +138,8 @@ class UpdatePattern(LedgerInput):
     derived_from_sessions: Annotated[list[Id] | None, Field(max_length=1000)] = None
 
 
-@operation(
+@grouped(
     "knowledge_update_pattern",
-    aliases=("knowledge.update_pattern",),
     writes=True,
     idempotent=True,
     example={"id": "stale-statistics", "description": "Plans go wrong after a major upgrade."},
@@ -163,7 +161,7 @@ class ListPatterns(ListPage):
     sort_order: Literal["asc", "desc"] = "desc"
 
 
-@operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=list_budget("patterns"))
+@grouped("knowledge_list_patterns", budget=list_budget("patterns"))
 def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> Json:
     """List patterns by tags and words, without their content."""
     found = _search(ctx, args.search) if args.search and args.search.strip() else _in_order(ctx, args)
@@ -195,20 +193,14 @@ def _search(ctx: Context, words: str) -> list[Pattern]:
     return [item for item in found if item is not None]
 
 
-@operation(
-    "knowledge_delete_pattern",
-    aliases=("knowledge.delete_pattern",),
-    writes=True,
-    destructive=True,
-    example={"id": "stale-statistics"},
-)
+@grouped("knowledge_delete_pattern", writes=True, destructive=True, example={"id": "stale-statistics"})
 def knowledge_delete_pattern(ctx: Context, args: OnePattern) -> Json:
     """Remove a pattern from lists and search; its last version stays stored."""
     remove(ctx, pattern_named(ctx, args.id))
     return {"id": args.id, "deleted": True}
 
 
-@operation("knowledge_list_tags", aliases=("knowledge.list_tags",))
+@grouped("knowledge_list_tags")
 def knowledge_list_tags(ctx: Context, args: NoInput) -> Json:
     """List the tags of patterns with how many have each."""
     patterns = select(ctx.tx, ctx.workspace, Pattern, "ORDER BY id")
@@ -217,7 +209,7 @@ def knowledge_list_tags(ctx: Context, args: NoInput) -> Json:
     return {"tags": tags, "count": len(tags)}
 
 
-@operation("knowledge_stats", aliases=("knowledge.stats",))
+@grouped("knowledge_stats")
 def knowledge_stats(ctx: Context, args: NoInput) -> Json:
     """Count what the knowledge zone holds."""
     patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
@@ -240,9 +232,8 @@ class WriteScratchpad(LedgerInput):
     append: Annotated[bool, Field(description="Add to what stands there instead of replacing it.")] = False
 
 
-@operation(
+@grouped(
     "knowledge_write_scratchpad",
-    aliases=("knowledge.write_scratchpad",),
     writes=True,
     example={"title": "Search latency", "content": "Ask the DBA about autovacuum."},
 )
@@ -269,7 +260,7 @@ class OneNote(LedgerInput):
     id: Annotated[Id, Field(description="Topic slug.")]
 
 
-@operation("knowledge_read_scratchpad", aliases=("knowledge.read_scratchpad",), example={"id": "search-latency"})
+@grouped("knowledge_read_scratchpad", example={"id": "search-latency"})
 def knowledge_read_scratchpad(ctx: Context, args: OneNote) -> Json:
     """Show a scratchpad note."""
     return {"note": note_named(ctx, args.id).to_dict()}
@@ -279,7 +270,7 @@ class ListScratchpad(ListPage):
     search: Annotated[Words | None, Field(description="Words of the note; the best match comes first.")] = None
 
 
-@operation("knowledge_list_scratchpad", aliases=("knowledge.list_scratchpad",), budget=list_budget("notes"))
+@grouped("knowledge_list_scratchpad", budget=list_budget("notes"))
 def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> Json:
     """List scratchpad notes, the last written first, without their content."""
     if args.search and args.search.strip():
@@ -291,13 +282,7 @@ def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> Json:
     return _listed("notes", found, args)
 
 
-@operation(
-    "knowledge_delete_scratchpad",
-    aliases=("knowledge.delete_scratchpad",),
-    writes=True,
-    destructive=True,
-    example={"id": "search-latency"},
-)
+@grouped("knowledge_delete_scratchpad", writes=True, destructive=True, example={"id": "search-latency"})
 def knowledge_delete_scratchpad(ctx: Context, args: OneNote) -> Json:
     """Remove a scratchpad note; its last version stays stored."""
     note = note_named(ctx, args.id)

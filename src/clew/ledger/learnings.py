@@ -15,11 +15,11 @@ from clew.errors import shorten, suggest
 from clew.ledger.analysis import Arrow, analysis_of, arrows_of
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
-from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef, first_sentence, slug
+from clew.ledger.inputs import EXAMPLE, Id, LedgerInput, Number, SessionRef, first_sentence, grouped, slug
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.ledger.thought_rows import Thought, every_thought, thought_at, thoughts_where
 from clew.registry.context import Context
-from clew.registry.operation import StrictModel, operation
+from clew.registry.operation import StrictModel
 from clew.store.database import placeholders
 
 MOST = 50
@@ -198,11 +198,7 @@ class ExtractLearnings(LedgerInput):
     ]
 
 
-@operation(
-    "session_extract_learnings",
-    aliases=("session.extract_learnings",),
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
-)
+@grouped("session_extract_learnings", example=EXAMPLE)
 def session_extract_learnings(ctx: Context, args: ExtractLearnings) -> Json:
     """Find what a session teaches: what was confirmed, what was rejected, which corrections held."""
     session = session_named(ctx, args.session_id)

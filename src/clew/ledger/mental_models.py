@@ -9,22 +9,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import orjson
 from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
-from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession, NoInput
+from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession, NoInput, grouped
 from clew.ledger.stages import DOMAINS, peek_place
 from clew.registry.arguments import nearest
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Name, operation
-from clew.registry.resource import resource
+from clew.registry.operation import Name
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 FOLDER = "mental-models"
-ADDRESS = "thoughtbox://mental-models"
 # The user's folder is read anew at each call, so its files and their number are bounded.
 MAX_BYTES = 100_000
 MAX_MODELS = 500
@@ -135,12 +132,7 @@ class GetModel(LedgerInput):
     model_id: Annotated[Name | None, Field(description="Such as five-whys.")] = None
 
 
-@operation(
-    "mental_models_get_model",
-    mode="own",
-    aliases=("mental_models.get_model",),
-    example={"modelId": "five-whys"},
-)
+@grouped("mental_models_get_model", mode="own", example={"modelId": "five-whys"})
 def get_model(ctx: Context, args: GetModel) -> Json:
     """Get a mental model as text: when to use it, how, an example, what to avoid."""
     if not args.model_id:
@@ -166,7 +158,7 @@ def _belongs(model: Model, domain: str) -> bool:
     return model.name in DOMAINS.get(domain, ()) or domain in model.tags
 
 
-@operation("mental_models_list_models", mode="own", aliases=("mental_models.list_models",), budget=LIST_BUDGET)
+@grouped("mental_models_list_models", mode="own", budget=LIST_BUDGET)
 def list_models(ctx: Context, args: ListModels) -> Json:
     """List mental models, narrowed by tags or by the session's domain."""
     wanted = [tag for tag in (args.tag, *(args.tags or ())) if tag]
@@ -183,7 +175,7 @@ def list_models(ctx: Context, args: ListModels) -> Json:
     return result
 
 
-@operation("mental_models_list_tags", mode="own", aliases=("mental_models.list_tags",))
+@grouped("mental_models_list_tags", mode="own")
 def list_tags(ctx: Context, args: NoInput) -> Json:
     """List the tags of mental models, each with when to look there."""
     tags = [{"name": name, "description": text} for name, text in tags_of(ctx.settings.home).items()]
@@ -225,102 +217,3 @@ def _domain(ctx: Context, session: str | None) -> str | None:
 
 def _summary(model: Model) -> Json:
     return {"name": model.name, "title": model.title, "description": model.description, "tags": list(model.tags)}
-
-
-@resource("thoughtbox://mental-models", name="mental-models", title="Mental models", mime_type="application/json")
-def directory(ctx: Context) -> str:
-    """The mental models by tag, each with its address."""
-    tags = tags_of(ctx.settings.home)
-    by_tag = {tag: [_addressed(tag, model) for model in _tagged(ctx, tag)] for tag in tags}
-    every = models(ctx.settings.home).values()
-    shown = {
-        "description": "Ways to think about a problem, by what they are good for.",
-        "total_models": len(every),
-        "total_tags": len(tags),
-        "tags": [
-            {
-                "name": tag,
-                "description": tags[tag],
-                "uri": f"{ADDRESS}/{tag}",
-                "model_count": len(found),
-                "models": found,
-            }
-            for tag, found in by_tag.items()
-        ],
-        "all_models": [
-            {
-                "name": model.name,
-                "title": model.title,
-                "tags": list(model.tags),
-                "uris": [f"{ADDRESS}/{tag}/{model.name}" for tag in model.tags],
-            }
-            for model in every
-        ],
-    }
-    return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
-
-
-def _tagged(ctx: Context, tag: str) -> list[Model]:
-    return [model for model in models(ctx.settings.home).values() if tag in model.tags]
-
-
-def _addressed(tag: str, model: Model) -> dict[str, str]:
-    return {"name": model.name, "title": model.title, "uri": f"{ADDRESS}/{tag}/{model.name}"}
-
-
-def complete_tag(ctx: Context, value: str) -> list[str]:
-    return [tag for tag in tags_of(ctx.settings.home) if tag.startswith(value.lower())]
-
-
-def complete_model(ctx: Context, value: str) -> list[str]:
-    return [name for name in models(ctx.settings.home) if name.startswith(value.lower())]
-
-
-@resource(
-    "thoughtbox://mental-models/{tag}",
-    name="mental-models-by-tag",
-    title="Mental models with a tag",
-    mime_type="application/json",
-    completers={"tag": complete_tag},
-)
-def tag_directory(ctx: Context, tag: str) -> str:
-    """The mental models with one tag, each with its address."""
-    tags = tags_of(ctx.settings.home)
-    if tag not in tags:
-        raise unknown_id("tag of mental models", tag, f"Use one of {', '.join(tags)}.")
-    found = [{**_addressed(tag, m), "description": m.description, "all_tags": list(m.tags)} for m in _tagged(ctx, tag)]
-    shown = {
-        "tag": tag,
-        "description": tags[tag],
-        "uri": f"{ADDRESS}/{tag}",
-        "models": found,
-        "count": len(found),
-    }
-    return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
-
-
-@resource(
-    "thoughtbox://mental-models/{tag}/{model}",
-    name="mental-model",
-    title="A mental model",
-    completers={"tag": complete_tag, "model": complete_model},
-)
-def model_text(ctx: Context, tag: str, model: str) -> str:
-    """One mental model as Markdown."""
-    found = model_named(ctx, model)
-    if tag not in found.tags:
-        raise unknown_id("mental model", f"{tag}/{model}", f"It is tagged {', '.join(found.tags)}.")
-    return _front_matter(tag, found) + found.content
-
-
-def _front_matter(tag: str, model: Model) -> str:
-    """What the model is and where else it stands, as YAML before its text."""
-    fields = {
-        "name": model.name,
-        "title": model.title,
-        "tags": list(model.tags),
-        "uri": f"{ADDRESS}/{tag}/{model.name}",
-        "alternate_uris": [f"{ADDRESS}/{other}/{model.name}" for other in model.tags if other != tag],
-    }
-    lines = [f"{name}: {orjson.dumps(value).decode()}" for name, value in fields.items()]  # JSON is YAML
-    return "\n".join(["---", *lines, "---", "", ""])

@@ -11,6 +11,7 @@ from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.ledger.chains import Chain, chains_of
 from clew.ledger.inputs import (
+    EXAMPLE,
     Cursor,
     LedgerBounded,
     LedgerInput,
@@ -19,6 +20,7 @@ from clew.ledger.inputs import (
     SessionTitle,
     Tags,
     Words,
+    grouped,
     list_budget,
 )
 from clew.ledger.session_start import CONTEXT_BUDGET, restored
@@ -43,7 +45,6 @@ from clew.reasoning.branches import branch_by_id, delete_branch
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
-from clew.registry.operation import operation
 from clew.store.database import placeholders
 
 MATCHES = 200
@@ -77,7 +78,7 @@ class SessionList(LedgerBounded):
     sort_order: Literal["asc", "desc"] = "desc"
 
 
-@operation("session_list", aliases=("session.list",), budget=list_budget("sessions"))
+@grouped("session_list", budget=list_budget("sessions"))
 def session_list(ctx: Context, args: SessionList) -> Json:
     """List sessions by tags, project, task and words, page by page."""
     work = {name: getattr(args, name) for name in WORK}
@@ -105,12 +106,7 @@ class SessionGet(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=500, description="Most thoughts to return.")] = 100
 
 
-@operation(
-    "session_get",
-    aliases=("session.get",),
-    budget=THOUGHTS_BUDGET,
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
-)
+@grouped("session_get", budget=THOUGHTS_BUDGET, example=EXAMPLE)
 def session_get(ctx: Context, args: SessionGet) -> Json:
     """Show a session with its branches and thoughts, in the order they were written, page by page."""
     session = session_named(ctx, args.session_id)
@@ -149,7 +145,7 @@ class SessionSearch(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=100, description="Most sessions to return.")] = 20
 
 
-@operation("session_search", aliases=("session.search",), budget=list_budget("sessions"), example={"query": "latency"})
+@grouped("session_search", budget=list_budget("sessions"), example={"query": "latency"})
 def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query) if args.query.strip() else {}
@@ -204,17 +200,7 @@ def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
     return {**session_json(session), "matches": matches, "matchCount": len(hits)}
 
 
-EXAMPLE = {"sessionId": "00000000-0000-4000-8000-000000000000"}
-
-
-@operation(
-    "session_resume",
-    aliases=("session.resume",),
-    writes=True,
-    idempotent=True,
-    budget=CONTEXT_BUDGET,
-    example=EXAMPLE,
-)
+@grouped("session_resume", writes=True, idempotent=True, budget=CONTEXT_BUDGET, example=EXAMPLE)
 def session_resume(ctx: Context, args: OneSession) -> Json:
     """Make another session the current one; the notation has to be shown again before its first thought."""
     session = session_named(ctx, args.session_id)
@@ -245,9 +231,10 @@ class SessionUpdate(LedgerInput):
     remove_tags: Annotated[Tags, Field(description="Tags to take away.")] = []
 
 
-@operation(
+@grouped(
     "session_update",
-    aliases=("session.update", "session.rename", "session.retag"),
+    "session.rename",
+    "session.retag",
     writes=True,
     idempotent=True,
     example={**EXAMPLE, "title": "Search latency"},
@@ -265,7 +252,7 @@ def session_update(ctx: Context, args: SessionUpdate) -> Json:
     return {"session": session_json(change_session(ctx, session, title, description, tags))}
 
 
-@operation("session_complete", aliases=("session.complete",), writes=True, idempotent=True, example=EXAMPLE)
+@grouped("session_complete", writes=True, idempotent=True, example=EXAMPLE)
 def session_complete(ctx: Context, args: OneSession) -> Json:
     """Mark a session as completed without another thought; a later thought or resume goes on with it."""
     session = session_named(ctx, args.session_id)
@@ -274,7 +261,7 @@ def session_complete(ctx: Context, args: OneSession) -> Json:
     return {"session": session_json(session_named(ctx, session.id))}
 
 
-@operation("session_delete", aliases=("session.delete",), writes=True, destructive=True, example=EXAMPLE)
+@grouped("session_delete", writes=True, destructive=True, example=EXAMPLE)
 def session_delete(ctx: Context, args: OneSession) -> Json:
     """Remove a session from every view and search; its entries stay in the log."""
     session = session_named(ctx, args.session_id)

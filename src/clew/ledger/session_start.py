@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
@@ -9,10 +10,10 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import shorten, suggest
+from clew.hooks import HookPoint
 from clew.ledger.chains import MAIN, chains_of, find_chain
-from clew.ledger.exchange.thoughtbox_directory import chosen_project, original_directory, some_sessions
 from clew.ledger.guides import guide
-from clew.ledger.inputs import CallersSession, LedgerInput, OneSession, SessionTitle, Tags
+from clew.ledger.inputs import EXAMPLE, CallersSession, LedgerInput, OneSession, SessionTitle, Tags
 from clew.ledger.sessions import (
     COMPLETED,
     UNTITLED,
@@ -36,8 +37,6 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 
-LOOKED_AT = 5
-"""How many sessions of a foreign directory are looked up: an import brings all of them or says which failed."""
 RECENT = 5
 RECENT_TEXT = 2000
 CONTEXT_BUDGET = Budget(
@@ -135,7 +134,7 @@ def _started_text(place: StageOfCaller, session: LedgerSession, near: list[Json]
     writes=True,
     idempotent=True,
     budget=CONTEXT_BUDGET,
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
+    example=EXAMPLE,
 )
 def load_context(ctx: Context, args: OneSession) -> Json:
     """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
@@ -249,18 +248,13 @@ def cipher(ctx: Context, args: CallersSession) -> Json:
     return {**_stage(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
+sessions_elsewhere: HookPoint[Callable[[Context], object]] = HookPoint("sessions_elsewhere")
+"""Suggests an import where another program has left sessions that the store does not have."""
+
+
 def offer_import(ctx: Context) -> None:
-    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
-    place = original_directory(ctx.settings.home)
-    waiting = some_sessions(place, LOOKED_AT, chosen_project())
-    if not waiting or any(find_session(ctx, id) for id in waiting):
-        return
-    ctx.warn(
-        "IMPORT_OFFERED",
-        f"{place} is a directory of Thoughtbox; its sessions are not in the store yet.",
-        "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
-    )
-    ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
+    for offer in sessions_elsewhere.all():
+        offer(ctx)
 
 
 class Filters(StrictModel):

@@ -296,6 +296,21 @@ def escaped(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
+def session_ids(ctx: Context, beginning: str) -> list[str]:
+    """Ids that begin so, or whose session has it in title or tags; the last changed first."""
+    sql = (
+        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND (id LIKE ? ESCAPE '!'"
+        " OR words LIKE ? ESCAPE '!') ORDER BY updated_at_ms DESC, id LIMIT 100"
+    )
+    ways = (f"{escaped(beginning.lower())}%", f"%{escaped(beginning.casefold())}%")
+    return [row[0] for row in ctx.tx.tuples(sql, ctx.workspace, *ways)]
+
+
+def tags_beginning(ctx: Context, beginning: str) -> list[str]:
+    sql = "SELECT DISTINCT tag FROM ledger_tag WHERE workspace = ? AND tag LIKE ? ESCAPE '!' ORDER BY tag LIMIT 100"
+    return [row[0] for row in ctx.tx.tuples(sql, ctx.workspace, f"{escaped(beginning.casefold())}%")]
+
+
 def related(ctx: Context, session: LedgerSession, limit: int) -> list[Json]:
     """Other sessions of the same project, task or aspect, those that share most of them first."""
     tags = [tag.casefold() for tag in work_tags(dict(session.work))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph import node, put_edge, put_node
 from clew.reasoning.graph.writes import write_node
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 MAX_RANGE = 200
 REFERS = "refers"
@@ -129,6 +131,14 @@ def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -
         max(number, 1) - 1,
     )
     return [(Point(row["chain"], row["number"]), row["seq"])] if row else []
+
+
+def pointing_at(ctx: Context, targets: Sequence[int], most: int, relation: str | None = None) -> set[int]:
+    """The seqs of thoughts that point at one of these, with any relation or a certain one."""
+    only, params = (" AND relation = ?", [relation]) if relation else ("", [])
+    sql = f"SELECT DISTINCT from_seq FROM thought_link WHERE workspace = ? AND to_seq IN ({placeholders(len(targets))})"
+    rows = ctx.tx.tuples(f"{sql}{only} ORDER BY from_seq LIMIT ?", ctx.workspace, *targets, *params, most + 1)
+    return {row[0] for row in rows}
 
 
 TITLE = 160

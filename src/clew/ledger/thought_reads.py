@@ -11,7 +11,18 @@ from clew.clock import iso_millis
 from clew.errors import ClewError, suggest
 from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
 from clew.ledger.cipher import kind_letter, read
-from clew.ledger.inputs import Cursor, Id, Kind, LedgerBounded, Limit, MaybeSession, Number, SessionRef, Words
+from clew.ledger.inputs import (
+    EXAMPLE,
+    Cursor,
+    Id,
+    Kind,
+    LedgerBounded,
+    Limit,
+    MaybeSession,
+    Number,
+    SessionRef,
+    Words,
+)
 from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
 from clew.ledger.sessions import COMPLETED, LedgerSession, session_json, session_named
 from clew.ledger.stages import place_of
@@ -277,7 +288,7 @@ class SessionOutline(LedgerBounded):
     find: Annotated[Words | None, Field(min_length=1, description="Only thoughts whose text holds this.")] = None
 
 
-@operation("session_outline", budget=OUTLINE_BUDGET, example={"sessionId": "00000000-0000-4000-8000-000000000000"})
+@operation("session_outline", budget=OUTLINE_BUDGET, example=EXAMPLE)
 def session_outline(ctx: Context, args: SessionOutline) -> dict[str, Any]:
     """Show the shape of a session, thought by thought: number, branch, kind, what it revises; texts cut or left out."""
     session = session_named(ctx, args.session_id)

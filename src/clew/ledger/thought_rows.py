@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clew.canonical import Json
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.thought_links import node_id
@@ -101,6 +101,12 @@ _INSERT = f"INSERT INTO thought (workspace, {', '.join(_COLUMNS)}) VALUES ({plac
 def insert_thought(ctx: Context, thought: Thought) -> None:
     """Add the row; the text is in the trace already."""
     ctx.tx.run(_INSERT, ctx.workspace, *thought[:-1])
+
+
+def keep_extra(ctx: Context, thought: Thought, extra: Json) -> None:
+    """Store what a thought has beside its columns."""
+    sql = "UPDATE thought SET extra = ? WHERE workspace = ? AND seq = ?"
+    ctx.tx.run(sql, canonical(extra), ctx.workspace, thought.seq)
 
 
 def thoughts_where(ctx: Context, condition: str, *params: Any, order: str = "thought.seq", limit: int) -> list[Thought]:

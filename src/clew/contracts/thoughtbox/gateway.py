@@ -26,6 +26,8 @@ from clew.registry.operation import operation
 from clew.registry.suggestions import fitted
 
 WHERE = suggest(GATEWAY, "Shows where you are and what comes next.", "high", operation="get_state")
+SERVED = ("clew.ledger.", "clew.contracts.thoughtbox.")
+"""Modules whose operations the gateway leads to."""
 SUB_NAMES = ("subOperation", "operation", "action")
 
 # Clew's error codes in the closed list of the seed; other codes become INVALID_PAYLOAD, see `seed_error`.
@@ -177,7 +179,11 @@ def _object(value: Any, field: str) -> Json:
 
 
 def served() -> list[OperationEntry]:
-    return [entry for entry in catalogue().operations if entry.domain == "ledger" and entry.name != GATEWAY]
+    return [entry for entry in catalogue().operations if _is_served(entry)]
+
+
+def _is_served(entry: OperationEntry) -> bool:
+    return entry.name != GATEWAY and entry.module.startswith(SERVED)
 
 
 @cache
@@ -198,7 +204,7 @@ def gateway_call(entry: OperationEntry, arguments: Json) -> Json:
 def _entry(wire: str) -> OperationEntry:
     entry = catalogue().find(wire) if wire else None
     # Exact names only: the catalogue drops unknown prefixes and would turn `session.thought` into `thought`.
-    if entry is not None and entry.domain == "ledger" and wire in (entry.name, *entry.aliases) and wire != GATEWAY:
+    if entry is not None and _is_served(entry) and wire in (entry.name, *entry.aliases):
         return entry
     raise _no_operation(wire)
 
@@ -356,7 +362,7 @@ def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:
         entry = catalogue().find(item.get("target", "")) if item["action"] == "call_tool" else None
         if entry is None:
             continue  # it would enlarge the tool list, but the gateway reaches every operation anyway
-        if entry.domain != "ledger" or entry.name == GATEWAY:
+        if not _is_served(entry):
             yield item
             continue
         params = dict(item["params"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clew.canonical import Json
 from clew.contracts.thoughtbox.gateway import served, wire_name
+from clew.contracts.thoughtbox.resources import complete_session_id
 from clew.errors import ClewError
-from clew.ledger.resources import complete_session_id
 from clew.ledger.sessions import session_named
 from clew.ledger.stages import GATEWAY
 from clew.ledger.thought_rows import newest_thoughts

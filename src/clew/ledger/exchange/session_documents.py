@@ -18,12 +18,12 @@ from clew.ledger.chains import Point, chains_of
 from clew.ledger.cipher import anchors
 from clew.ledger.exchange import formats
 from clew.ledger.exchange.imports import import_session
-from clew.ledger.inputs import LedgerInput, SessionRef
+from clew.ledger.inputs import EXAMPLE, LedgerInput, SessionRef, grouped
 from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.thought_links import node_id
 from clew.ledger.thought_rows import Revisions, Thought, data_json, every_thought
 from clew.registry.context import Context
-from clew.registry.operation import Text, View, operation
+from clew.registry.operation import Text, View
 from clew.store.database import Row
 from clew.surroundings import expanded, placed
 
@@ -114,12 +114,7 @@ class SessionExport(LedgerInput):
     ] = None
 
 
-@operation(
-    "session_export",
-    aliases=("session.export",),
-    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
-    view=View(whole=True),
-)
+@grouped("session_export", example=EXAMPLE, view=View(whole=True))
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
@@ -197,12 +192,7 @@ class SessionImport(LedgerInput):
     as_copy: Annotated[bool, Field(description="Give the session a new id.")] = False
 
 
-@operation(
-    "session_import",
-    aliases=("session.import",),
-    writes=True,
-    example={"content": "# A session\n[1/1]: S1|O|seen"},
-)
+@grouped("session_import", writes=True, example={"content": "# A session\n[1/1]: S1|O|seen"})
 def session_import(ctx: Context, args: SessionImport) -> dict[str, Any]:
     """Read a session back from an export: the same numbers, branches, revisions and links."""
     if (args.export is None) == (args.content is None):

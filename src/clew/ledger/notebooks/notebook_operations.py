@@ -13,7 +13,7 @@ from pydantic import Field
 from clew.canonical import Json
 from clew.errors import ClewError, invalid
 from clew.ids import confined
-from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
+from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, grouped
 from clew.ledger.notebooks import books, srcmd
 from clew.ledger.notebooks.books import Notebook, NotebookCell
 from clew.ledger.notebooks.runtimes import ENDINGS, language_of
@@ -39,7 +39,7 @@ class NotebookCreate(LedgerInput):
     ] = "typescript"
 
 
-@operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
+@grouped("notebook_create", writes=True, example={"name": "Lock timing"})
 def notebook_create(ctx: Context, args: NotebookCreate) -> Json:
     """Create a notebook of prose and code that is kept with its results."""
     title = args.name.strip()
@@ -54,11 +54,10 @@ class Load(LedgerInput):
     content: Annotated[Text | None, Field(min_length=1, description="The text of a .src.md file.")] = None
 
 
-@operation(
+@grouped(
     "notebook_load",
     writes=True,
     mode="own",
-    aliases=("notebook.load",),
     example={"content": '<!-- srcbook:{"language":"javascript"} -->\n\n# Loaded\n'},
 )
 def notebook_load(ctx: Context, args: Load) -> Json:
@@ -125,11 +124,8 @@ class AddCell(LedgerInput):
     position: Annotated[int | None, Field(ge=0, le=100_000, description="Or at this place, counted from 0.")] = None
 
 
-@operation(
-    "notebook_add_cell",
-    writes=True,
-    aliases=("notebook.add_cell",),
-    example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"},
+@grouped(
+    "notebook_add_cell", writes=True, example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"}
 )
 def notebook_add_cell(ctx: Context, args: AddCell) -> Json:
     """Add a title, Markdown or code cell."""
@@ -177,11 +173,10 @@ class UpdateCell(LedgerInput):
     content: Annotated[Text, Field(min_length=1, description="New content.")]
 
 
-@operation(
+@grouped(
     "notebook_update_cell",
     writes=True,
     idempotent=True,
-    aliases=("notebook.update_cell",),
     example={"notebookId": "NB-001", "cellId": "CELL-0001", "content": "A better title"},
 )
 def notebook_update_cell(ctx: Context, args: UpdateCell) -> Json:
@@ -203,13 +198,7 @@ class CellPlace(LedgerBounded):
     cell_id: CellId
 
 
-@operation(
-    "notebook_delete_cell",
-    writes=True,
-    destructive=True,
-    aliases=("notebook.delete_cell",),
-    example={"notebookId": "NB-001", "cellId": "CELL-0002"},
-)
+@grouped("notebook_delete_cell", writes=True, destructive=True, example={"notebookId": "NB-001", "cellId": "CELL-0002"})
 def notebook_delete_cell(ctx: Context, args: CellPlace) -> Json:
     """Remove a cell; its runs stay in the history."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
@@ -227,12 +216,7 @@ CELL_BUDGET = Budget(
 )
 
 
-@operation(
-    "notebook_get_cell",
-    aliases=("notebook.get_cell",),
-    budget=CELL_BUDGET,
-    example={"notebookId": "NB-001", "cellId": "CELL-0001"},
-)
+@grouped("notebook_get_cell", budget=CELL_BUDGET, example={"notebookId": "NB-001", "cellId": "CELL-0001"})
 def notebook_get_cell(ctx: Context, args: CellPlace) -> Json:
     """Show a whole cell with its last result and its runs."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
@@ -268,14 +252,8 @@ class NotebookExport(LedgerInput):
     ] = None
 
 
-@operation(
-    "notebook_export",
-    writes=True,
-    mode="own",
-    idempotent=True,
-    aliases=("notebook.export",),
-    example={"notebookId": "NB-001"},
-    view=View(whole=True),
+@grouped(
+    "notebook_export", writes=True, mode="own", idempotent=True, example={"notebookId": "NB-001"}, view=View(whole=True)
 )
 def notebook_export(ctx: Context, args: NotebookExport) -> Json:
     """Export a notebook as .src.md text, and as a file when a path is given."""

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from clew.canonical import Json, sha256_hex
 from clew.errors import ClewError, invalid, suggest
-from clew.ledger.inputs import LedgerInput
+from clew.ledger.inputs import LedgerInput, grouped
 from clew.ledger.notebooks import books, sandbox
 from clew.ledger.notebooks.books import NotebookCell, NotebookRun
 from clew.ledger.notebooks.notebook_operations import CellId, NotebookId
@@ -33,7 +33,6 @@ from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.connection import outside
 from clew.registry.context import Context
-from clew.registry.operation import operation
 from clew.secrets import redact_text
 from clew.store.rows import change, find, insert
 
@@ -58,13 +57,7 @@ class RunCell(LedgerInput):
     ] = SECONDS * 1000
 
 
-@operation(
-    "notebook_run_cell",
-    writes=True,
-    mode="own",
-    aliases=("notebook.run_cell",),
-    example={"notebookId": "NB-001", "cellId": "CELL-0003"},
-)
+@grouped("notebook_run_cell", writes=True, mode="own", example={"notebookId": "NB-001", "cellId": "CELL-0003"})
 def notebook_run_cell(ctx: Context, args: RunCell) -> Json:
     """Run a code cell (TypeScript, JavaScript or Python) in a sandbox without files, network or environment."""
     with ctx.writing() as bound:
@@ -206,13 +199,7 @@ class InstallDeps(LedgerInput):
     ] = None
 
 
-@operation(
-    "notebook_install_deps",
-    writes=True,
-    mode="own",
-    aliases=("notebook.install_deps",),
-    example={"notebookId": "NB-001"},
-)
+@grouped("notebook_install_deps", writes=True, mode="own", example={"notebookId": "NB-001"})
 def notebook_install_deps(ctx: Context, args: InstallDeps) -> Json:
     """Fetch the packages of package.json into a cache that cells then use offline."""
     find_deno()

@@ -20,6 +20,8 @@ declare_events({"memory_edited": "A person's edit of a memory file was read back
 
 EDIT = "edit"
 """Where versions come from that a person wrote into a file."""
+PORTION, PORTION_CHARS = 1000, 1_000_000
+"""Changed blocks and characters that one transaction reads in; other writers get their turn in between."""
 
 
 def rendered(ctx: Context, path: str) -> str:
@@ -47,6 +49,27 @@ _CURRENT = {
         f" (SELECT id, text FROM block WHERE {_LIVE} OFFSET 0) AS block WHERE {_HERE} ORDER BY place.ordinal"
     ),
 }
+
+
+def portion_of(stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
+    """As much of an edit as one transaction takes in: the edited file up to a block, and what else is stored.
+
+    Each portion is a state that the file could have, so any process can go on from it.
+    """
+    known = {part.id: part.text for part in stored.parts}
+    seen: set[str] = set()
+    count = chars = 0
+    for at, part in enumerate(edited.parts):
+        is_repeat = part.id in seen  # mere text, and no work
+        seen.add(part.id)
+        if is_repeat or known.get(part.id) == part.text:
+            continue
+        count, chars = count + 1, chars + len(part.text) + len(part.gap)
+        if count > PORTION or (chars > PORTION_CHARS and count > 1):
+            taken = edited.parts[:at]
+            ids = {part.id for part in taken}
+            return ParsedFile(edited.preamble, [*taken, *(part for part in stored.parts if part.id not in ids)])
+    return edited
 
 
 @dataclass

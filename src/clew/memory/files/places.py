@@ -29,7 +29,7 @@ class BlockText:
     problems: tuple[Problem, ...] = ()
 
 
-class Place(NamedTuple):
+class BlockPlace(NamedTuple):
     id: str
     file: str
     ordinal: int
@@ -54,23 +54,23 @@ HOLDS_TEXT = (
 _COLUMNS = "id, file, ordinal, at_line, lines, gap, problems"
 
 
-def _places(ctx: Context, rest: str, *params: object) -> list[Place]:
+def _places(ctx: Context, rest: str, *params: object) -> list[BlockPlace]:
     rows = ctx.tx.tuples(f"SELECT {_COLUMNS} FROM place WHERE workspace = ? AND {rest}", ctx.workspace, *params)
-    return [Place(*row) for row in rows]
+    return [BlockPlace(*row) for row in rows]
 
 
-def where(ctx: Context, ids: Sequence[str]) -> dict[str, Place]:
+def where(ctx: Context, ids: Sequence[str]) -> dict[str, BlockPlace]:
     """File and line of current blocks."""
     asked = [_places(ctx, f"id IN ({placeholders(len(part))}) ORDER BY id", *part) for part in chunks(ids)]
     return {place.id: place for found in asked for place in found}
 
 
-def in_file(ctx: Context, file: str) -> list[Place]:
+def in_file(ctx: Context, file: str) -> list[BlockPlace]:
     """Every block of a file, in order."""
     return _places(ctx, "file = ? ORDER BY ordinal", file)
 
 
-def flawed(ctx: Context) -> list[Place]:
+def flawed(ctx: Context) -> list[BlockPlace]:
     """The blocks behind which something stands that cannot be read."""
     return _places(ctx, "problems IS NOT NULL ORDER BY id")
 
@@ -134,17 +134,17 @@ def insert_after(ctx: Context, target: str, part: BlockText) -> None:
         _insert(ctx, before, _joint(before), [part])
 
 
-def _insert(ctx: Context, before: Place, joint: str, parts: Sequence[BlockText]) -> None:
+def _insert(ctx: Context, before: BlockPlace, joint: str, parts: Sequence[BlockText]) -> None:
     _replace(ctx, [before], [before._replace(gap=before.gap + joint), *map(_unplaced, parts)])
 
 
-def _beginning(file: str, preamble: str) -> Place:
-    return Place("", file, 0, 0, 0, preamble)
+def _beginning(file: str, preamble: str) -> BlockPlace:
+    return BlockPlace("", file, 0, 0, 0, preamble)
 
 
-def _unplaced(part: BlockText) -> Place:
+def _unplaced(part: BlockText) -> BlockPlace:
     """A block whose file, ordinal and line follow from what it is put behind."""
-    return Place(part.id, "", 0, 0, part.text.count("\n"), part.gap, _json(part.problems))
+    return BlockPlace(part.id, "", 0, 0, part.text.count("\n"), part.gap, _json(part.problems))
 
 
 def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
@@ -153,7 +153,7 @@ def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
     return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
 
 
-def _joint(before: Place) -> str:
+def _joint(before: BlockPlace) -> str:
     """What must stand between the end of a block, or of a preamble, and a new block: an empty line."""
     newline = "\r\n" if "\r\n" in before.gap else "\n"
     is_empty = not before.id and not before.gap
@@ -162,7 +162,7 @@ def _joint(before: Place) -> str:
     return newline if before.gap.endswith("\n") else newline * 2
 
 
-def _is_last(ctx: Context, place: Place) -> bool:
+def _is_last(ctx: Context, place: BlockPlace) -> bool:
     sql = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
     return ctx.tx.value(sql, ctx.workspace, place.file, place.ordinal) is None
 
@@ -189,7 +189,7 @@ def _is_bare(gap: str) -> bool:
     return gap.strip("- \t\r\n") == ""
 
 
-def _left_joint(ctx: Context, gone: Place, before: str) -> str:
+def _left_joint(ctx: Context, gone: BlockPlace, before: str) -> str:
     """The empty line that `append` put before the last block of a file which ends without one; it goes with it."""
     newline = "\r\n" if "\r\n" in before else "\n"
     single = gone.gap.endswith(newline) and not gone.gap.endswith(newline * 2)
@@ -210,7 +210,7 @@ def put_rules_back(ctx: Context, id: str, gap: str) -> None:
         _replace(ctx, [place], [back])
 
 
-def _replace(ctx: Context, old: Sequence[Place], new: Sequence[Place]) -> None:
+def _replace(ctx: Context, old: Sequence[BlockPlace], new: Sequence[BlockPlace]) -> None:
     """Let blocks stand in the place of others. The first one is not moved; what follows the last one moves along."""
     last, now = old[-1], _numbered(new)
     more, lines = now[-1].ordinal - last.ordinal, now[-1].end_line - last.end_line
@@ -233,7 +233,7 @@ def write_file(ctx: Context, file: str, preamble: str, problems: Sequence[Proble
     _keep(ctx, old, _numbered([_beginning(file, preamble), *map(_unplaced, parts)])[1:])
 
 
-def _numbered(places: Sequence[Place]) -> list[Place]:
+def _numbered(places: Sequence[BlockPlace]) -> list[BlockPlace]:
     """Blocks that follow each other, each with the ordinal and the line that follow from the first one's."""
     found = [places[0]]
     for place in places[1:]:
@@ -242,7 +242,7 @@ def _numbered(places: Sequence[Place]) -> list[Place]:
     return found
 
 
-def _keep(ctx: Context, old: Sequence[Place], new: Sequence[Place]) -> None:
+def _keep(ctx: Context, old: Sequence[BlockPlace], new: Sequence[BlockPlace]) -> None:
     """Write what differs."""
     known = set(old)
     changed = [place for place in new if place not in known]

@@ -6,18 +6,20 @@ read back what people changed since the last rendering, then render what the sto
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from clew.errors import ClewError
+from clew.fast_imports import without_collection
+from clew.hooks import HookPoint
 from clew.memory.blocks import Block
-from clew.memory.files import folder_mark, hand_edits, places, plain_files, snapshots
+from clew.memory.files import folder_mark, hand_edits, places, plain_files
 from clew.memory.files.changed_files import EditedFile, Unread, decoded, ill_named, look, removed_by_git, warn_once
 from clew.memory.files.directory import CONFIGURATION, DERIVED, KERNELS, Directory, FilesProblem, directory_of
 from clew.memory.files.file_merge import merged
 from clew.memory.files.file_state import UNKNOWN, FolderState, Known
-from clew.memory.files.file_text import is_tracked, output_of, write_output
+from clew.memory.files.file_text import FileOutput, is_tracked, output_of, write_output
 from clew.memory.files.markdown import HEADER, ParsedFile
 from clew.memory.files.repository import GIT, checkout_of
 from clew.memory.files.swap import LateSave
@@ -27,6 +29,15 @@ from clew.registry.record import refresh
 from clew.secrets import redact_text
 from clew.store.database import Row, short_lock_waits
 
+ReadingHook = Callable[[Context, Directory], object]
+before_reading: HookPoint[ReadingHook] = HookPoint("before_reading")
+"""In the transaction that takes hand edits in, before it does: what another program that uses the folder took back."""
+after_reading: HookPoint[ReadingHook] = HookPoint("after_reading")
+"""At its end: what another program wrote beside the blocks."""
+before_rendering: HookPoint[Callable[[Context, Directory, FolderState, list[FileOutput]], object]] = HookPoint(
+    "before_rendering"
+)
+"""`(ctx, directory, state, outputs)`: these files are about to be replaced."""
 READ_WAIT = 0.25
 """Seconds that a read waits for other writers before it answers from the store."""
 ROUNDS = 4
@@ -213,13 +224,15 @@ def _take_in(
     with ctx.reading() as bound:
         # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
         left = _left_behind(bound, directory, found)
+    if len(saved) == len(with_blocks) == 1 and not late and not left:
+        _take_in_portions(ctx, directory, saved[0])
     with ctx.writing(logged=False) as bound:
         # First, because what Mind-Mem rolled back is missing from the files on purpose, however recent it is.
-        snapshots.follow_rollbacks(bound, directory)
+        _tell(before_reading, bound, directory)
         taken = _take_in_plain_files(bound, saved)
         same, changed = _take_in_blocks(bound, [*with_blocks, *left])
         reached = dict.fromkeys(taken | same, bound.ws.seq)
-        snapshots.take_in(bound, directory)
+        _tell(after_reading, bound, directory)
         if replaced:
             folder_mark.forget(bound, directory)
         # What they write is newer than the files and is rendered next.
@@ -230,6 +243,11 @@ def _take_in(
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
     _note_read(state, found, reached)
+
+
+def _tell(point: HookPoint[ReadingHook], ctx: Context, directory: Directory) -> None:
+    for follow in point.all():
+        follow(ctx, directory)
 
 
 def _take_in_plain_files(ctx: Context, saved: list[EditedFile]) -> set[str]:
@@ -305,14 +323,46 @@ def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], di
             files[path] = result
         if text == series[-1].text and not (series[-1].late or series[-1].masked):
             same.add(path)
-    by_git = bool(saved) and saved[-1].checked_out
-    return same, hand_edits.take_in(ctx, files, GIT if by_git else hand_edits.EDIT)
+    return same, hand_edits.take_in(ctx, files, _origin_of(saved[-1]) if saved else hand_edits.EDIT)
 
 
 def _with_edit(ctx: Context, stored: ParsedFile, edit: EditedFile) -> ParsedFile:
     if edit.replaced:
         return edit.parsed
     return merged(ctx, edit.path, edit.base, stored, edit.parsed, edit.checked_out)
+
+
+def _origin_of(edit: EditedFile) -> str:
+    return GIT if edit.checked_out else hand_edits.EDIT
+
+
+def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> None:
+    """Take in all but the last portion of a long edit, each in a transaction of its own: others write in between."""
+    with ctx.reading() as bound:
+        if hand_edits.portion_of(hand_edits.stored_file(bound, edit.path), edit.parsed) is edit.parsed:
+            return
+    with without_collection():
+        while done := _take_in_portion(ctx, directory, edit):
+            ctx.progress(done, len(edit.parsed.parts), edit.path)
+
+
+def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> int:
+    """How many blocks are stored then; 0 where the rest fits into one transaction, or has to be done in one."""
+    with ctx.writing(logged=False) as bound:
+        _tell(before_reading, bound, directory)
+        stored = hand_edits.stored_file(bound, edit.path)
+        edited = _with_edit(bound, stored, edit)
+        portion = hand_edits.portion_of(stored, edited)
+        if portion is edited or _holds_others(bound, edit.path, portion):
+            return 0
+        changed = hand_edits.take_in(bound, {edit.path: portion}, _origin_of(edit))
+        proposals.follow_changes(bound, list(changed), changed)
+    return len(portion.parts)
+
+
+def _holds_others(ctx: Context, path: str, portion: ParsedFile) -> bool:
+    """Whether blocks of other files stand in it: a block that moves is one change, in one transaction."""
+    return any(place.file != path for place in places.where(ctx, [part.id for part in portion.parts]).values())
 
 
 def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: set[str]) -> list[LateSave]:
@@ -323,9 +373,8 @@ def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: s
         outputs = [output_of(bound, row) for row in behind if row["path"] not in blocked]
         removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
         withdrawn = plain_files.removed(bound, KERNELS, 0)
-        before = _next_receipt(bound, [row for row in behind if row["path"] not in blocked])
-    if before is not None:
-        _take_snapshot(ctx, directory, state, *before)
+    for prepare in before_rendering.all():
+        prepare(ctx, directory, state, outputs)
     for path in blocked:
         warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
@@ -348,22 +397,3 @@ def _remove_unchanged(directory: Directory, state: FolderState, paths: Iterable[
         if stamp is not None and entry is not None and entry.trusts(stamp):
             directory.remove(path)
             del state.files[path]
-
-
-def _take_snapshot(ctx: Context, directory: Directory, state: FolderState, ts: str, seq: int, receipt: str) -> None:
-    if not snapshots.are_wanted(ctx, directory):
-        return
-    try:
-        snapshots.take(directory, state, ts, seq, receipt)
-    except ClewError as problem:
-        said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
-        warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
-
-
-def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | None:
-    """Time, seq and text of the oldest receipt that is not rendered: the files are as they were before that one."""
-    waiting = sorted((row["seq"], ts, row["path"]) for row in behind if (ts := snapshots.receipt_time(row["path"])))
-    if not waiting:
-        return None
-    seq, ts, path = waiting[0]
-    return ts, seq, hand_edits.rendered(ctx, path)

@@ -100,6 +100,20 @@ def times(ctx: Context) -> set[str]:
     return {row["ts"] for row in ctx.tx.all("SELECT ts FROM receipt WHERE workspace = ?", ctx.workspace)}
 
 
+def printed_sizes(ctx: Context) -> list[tuple[Receipt, int]]:
+    """Receipts that are not rolled back, the newest first, each with the size of its file as it was rendered."""
+    size = "length(CAST({} AS BLOB))" if ctx.tx.engine == "sqlite" else "octet_length({})"
+    parts = (size.format(part) for part in ("block_file.preamble", "block.text", "place.gap"))
+    sql = (
+        f"SELECT receipt.*, {' + '.join(parts)} AS bytes FROM receipt"
+        f" JOIN place ON place.workspace = receipt.workspace AND place.id = 'AR-' || receipt.ts"
+        " JOIN block_file ON block_file.workspace = receipt.workspace AND block_file.path = place.file"
+        " JOIN block ON block.workspace = receipt.workspace AND block.id = place.id AND until IS NULL AND gone = 0"
+        " WHERE receipt.workspace = ? AND receipt.rolled_back_at_ms IS NULL ORDER BY receipt.ts DESC"
+    )
+    return [(load(Receipt, row), row["bytes"]) for row in ctx.tx.all(sql, ctx.workspace)]
+
+
 def _write(ctx: Context, id: str, draft: ProposalDraft, cause: str) -> dict[str, Any]:
     change = draft.changes[id]
     written = blocks.write(ctx, id, change.text, origin="apply", cause=cause, file=change.file, after=change.after)

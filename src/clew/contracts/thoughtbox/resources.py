@@ -8,12 +8,20 @@ from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
 from clew.ledger.cipher import KINDS, kind_letter
 from clew.ledger.exchange.session_documents import export_markdown
-from clew.ledger.garden import note_named, pattern_named
+from clew.ledger.garden import note_named, pattern_named, patterns_beginning
 from clew.ledger.guides import guide
 from clew.ledger.inputs import NoInput
 from clew.ledger.knowledge import knowledge_stats
 from clew.ledger.session_operations import branches_json
-from clew.ledger.sessions import SessionQuery, escaped, find_sessions, session_json, session_named
+from clew.ledger.sessions import (
+    SessionQuery,
+    find_sessions,
+    session_ids,
+    session_json,
+    session_named,
+    tags_beginning,
+)
+from clew.ledger.thought_links import pointing_at
 from clew.ledger.thought_rows import Thought, thoughts_where
 from clew.registry.budget import LARGEST
 from clew.registry.context import Context
@@ -25,15 +33,7 @@ MOST = 500
 
 
 def complete_session_id(ctx: Context, value: str) -> list[str]:
-    """Ids that start with the typed text, or whose session has it in title or tags; the last changed first."""
-    rows = ctx.tx.all(
-        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND (id LIKE ? ESCAPE '!'"
-        " OR words LIKE ? ESCAPE '!') ORDER BY updated_at_ms DESC, id LIMIT 100",
-        ctx.workspace,
-        f"{escaped(value.lower())}%",
-        f"%{escaped(value.casefold())}%",
-    )
-    return [row["id"] for row in rows]
+    return session_ids(ctx, value)
 
 
 def complete_kind(ctx: Context, value: str) -> list[str]:
@@ -41,21 +41,11 @@ def complete_kind(ctx: Context, value: str) -> list[str]:
 
 
 def complete_pattern(ctx: Context, value: str) -> list[str]:
-    rows = ctx.tx.all(
-        "SELECT id FROM pattern WHERE workspace = ? AND id LIKE ? ESCAPE '!' ORDER BY id LIMIT 100",
-        ctx.workspace,
-        f"{escaped(value.lower())}%",
-    )
-    return [row["id"] for row in rows]
+    return [item.id for item in patterns_beginning(ctx, value)]
 
 
 def complete_tag(ctx: Context, value: str) -> list[str]:
-    rows = ctx.tx.all(
-        "SELECT DISTINCT tag FROM ledger_tag WHERE workspace = ? AND tag LIKE ? ESCAPE '!' ORDER BY tag LIMIT 100",
-        ctx.workspace,
-        f"{escaped(value.casefold())}%",
-    )
-    return [row["tag"] for row in rows]
+    return tags_beginning(ctx, value)
 
 
 SESSION: dict[str, Completer] = {"sessionId": complete_session_id}
@@ -208,7 +198,7 @@ def references(ctx: Context, sessionId: str, thoughtNumber: str) -> str:
     """The thoughts that point at one, with any link; a thought of a branch is written branch:number."""
     found = session_named(ctx, sessionId)
     point = point_of(thoughtNumber)
-    pointing = _pointing(ctx, {_seq(ctx, found.id, point)}, None)
+    pointing = pointing_at(ctx, [_seq(ctx, found.id, point)], MOST)
     return queried(found.id, f"references:{point.short}", _thoughts(ctx, pointing))
 
 
@@ -227,7 +217,7 @@ def revisions(ctx: Context, sessionId: str, thoughtNumber: str) -> str:
     newest = {_seq(ctx, found.id, point)}
     # Breadth first with `known` subtracted, so that a circle of revisions ends.
     while newest and len(known) <= MOST:
-        newest = _pointing(ctx, newest, "revises") - known
+        newest = pointing_at(ctx, sorted(newest)[:MOST], MOST, "revises") - known
         known |= newest
     return queried(found.id, f"revisions:{point.short}", _thoughts(ctx, known))
 
@@ -246,20 +236,6 @@ def _seq(ctx: Context, session: str, point: Point) -> int:
     if seq is None:
         raise no_thought(session, point, "thoughtNumber")
     return seq
-
-
-def _pointing(ctx: Context, targets: set[int], relation: str | None) -> set[int]:
-    only, params = ("", []) if relation is None else (" AND relation = ?", [relation])
-    chosen = sorted(targets)[:MOST]
-    rows = ctx.tx.all(
-        f"SELECT DISTINCT from_seq FROM thought_link WHERE workspace = ? AND to_seq IN ({placeholders(len(chosen))})"
-        f"{only} ORDER BY from_seq LIMIT ?",
-        ctx.workspace,
-        *chosen,
-        *params,
-        MOST + 1,
-    )
-    return {row["from_seq"] for row in rows}
 
 
 def _thoughts(ctx: Context, seqs: set[int]) -> list[Thought]:

@@ -9,11 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.canonical import canonical
-from clew.errors import ClewError, shorten, suggest
-from clew.ids import confined, real_path
-from clew.ledger.exchange.imports import import_session, storable
-from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import (
+from clew.contracts.thoughtbox.directory import (
     DEFAULT,
     EVERY,
     Source,
@@ -23,9 +19,9 @@ from clew.ledger.exchange.thoughtbox_directory import (
     original_directory,
     read_folder,
     scan,
+    some_sessions,
 )
-from clew.ledger.exchange.thoughtbox_files import keep_as_it_came, write_session
-from clew.ledger.exchange.thoughtbox_memory import (
+from clew.contracts.thoughtbox.entity_graph import (
     GRAPH,
     graph_lines,
     import_memory,
@@ -33,9 +29,15 @@ from clew.ledger.exchange.thoughtbox_memory import (
     read_memory,
     write_graph,
 )
+from clew.contracts.thoughtbox.session_files import keep_as_it_came, write_session
+from clew.errors import ClewError, shorten, suggest
+from clew.ids import confined, real_path
+from clew.ledger.exchange.imports import import_session, storable
+from clew.ledger.exchange.session_documents import export_json
 from clew.ledger.garden import kept_versions
 from clew.ledger.inputs import Id, LedgerInput
-from clew.ledger.sessions import SessionQuery, find_sessions, session_named
+from clew.ledger.session_start import sessions_elsewhere
+from clew.ledger.sessions import SessionQuery, find_session, find_sessions, session_named
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.secrets import redact_text
@@ -73,6 +75,25 @@ class ImportThoughtbox(LedgerInput):
             " THOUGHTBOX_PROJECT names, else all.",
         ),
     ] = None
+
+
+LOOKED_AT = 5
+"""How many sessions of a directory are looked up: an import brings all of them or says which failed."""
+
+
+@sessions_elsewhere("thoughtbox")
+def offer_import(ctx: Context) -> None:
+    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
+    place = original_directory(ctx.settings.home)
+    waiting = some_sessions(place, LOOKED_AT, chosen_project())
+    if not waiting or any(find_session(ctx, id) for id in waiting):
+        return
+    ctx.warn(
+        "IMPORT_OFFERED",
+        f"{place} is a directory of Thoughtbox; its sessions are not in the store yet.",
+        "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
+    )
+    ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
 
 
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})

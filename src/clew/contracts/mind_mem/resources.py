@@ -14,7 +14,7 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions.worker import catch_up
 from clew.memory.files import hand_edits, places
 from clew.memory.files.directory import shown_root
-from clew.memory.files.places import Place
+from clew.memory.files.places import BlockPlace
 from clew.memory.files.sync import sync
 from clew.memory.kinds import KINDS
 from clew.memory.scan import health_of
@@ -114,7 +114,7 @@ def _rows(ctx: Context, file: str, status: list[str] | None) -> list[dict[str, A
     return [_block_json(block, place) for block, place in placed]
 
 
-def _block_json(block: Block, place: Place) -> dict[str, Any]:
+def _block_json(block: Block, place: BlockPlace) -> dict[str, Any]:
     return {"_id": block.id, "_line": place.line + 1, "_file": place.file, **block.fields, "_raw": block.text}
 
 

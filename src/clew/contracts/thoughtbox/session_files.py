@@ -15,14 +15,14 @@ from typing import Any
 import orjson
 
 from clew.canonical import Json, canonical
+from clew.contracts.thoughtbox.directory import BRANCHES, MANIFEST, Source
 from clew.ids import CONTROL
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.exchange.imports import sound, sound_number
 from clew.ledger.exchange.session_documents import exported_session, node_json, write_whole
-from clew.ledger.exchange.thoughtbox_directory import BRANCHES, MANIFEST, Source
-from clew.ledger.sessions import session_named
-from clew.ledger.thought_rows import every_thought
+from clew.ledger.sessions import change_columns, session_named
+from clew.ledger.thought_rows import every_thought, keep_extra
 from clew.registry.context import Context
 
 FILED = "filed"
@@ -188,20 +188,13 @@ def keep_as_it_came(ctx: Context, source: Source, added: dict[Point, Json], fres
     files = SessionFiles(head, nodes)
     about = _session_difference(source, files) if fresh else {}
     if about:
-        _keep(ctx, "ledger_session", {**(session.extra or {}), FILED: about}, id=session.id)
+        change_columns(ctx, session.id, extra=canonical({**(session.extra or {}), FILED: about}))
     ids = {node["id"]: files.plain_id(node) for node in nodes}
     for thought, node in zip(thoughts, nodes, strict=True):
         theirs = added.get(thought.point)
         found = node_difference(files.plain(node, ids), theirs) if theirs is not None else None
         if found:
-            chain, number = thought.point
-            _keep(ctx, "thought", {**thought.extra, FILED: found}, session=session.id, chain=chain, number=number)
-
-
-def _keep(ctx: Context, table: str, extra: Json, **key: str | int) -> None:
-    where = " AND ".join(f"{name} = ?" for name in key)
-    sql = f"UPDATE {table} SET extra = ? WHERE workspace = ? AND {where}"
-    ctx.tx.run(sql, canonical(extra), ctx.workspace, *key.values())
+            keep_extra(ctx, thought, {**thought.extra, FILED: found})
 
 
 def _session_difference(source: Source, files: SessionFiles) -> Json:

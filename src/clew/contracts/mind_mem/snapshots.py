@@ -8,28 +8,32 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from clew.canonical import canonical_bytes
+from clew.contracts.mind_mem import applied_text
+from clew.contracts.mind_mem.applied_text import BlockTexts, Texts
 from clew.errors import ClewError
 from clew.ids import RECEIPT_TIME
 from clew.kinds import statuses
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files import applied_text, places, plain_files
-from clew.memory.files.applied_text import BlockTexts, Texts
+from clew.memory.files import places, plain_files
+from clew.memory.files.changed_files import warn_once
 from clew.memory.files.directory import CONFIGURATION, WRITE_ONLY, Directory, name_problem, reported
 from clew.memory.files.file_state import FolderState
+from clew.memory.files.file_text import FileOutput
 from clew.memory.files.markdown import MarkdownPart, listed, one_line, parse_block, parse_file
 from clew.memory.files.swap import own_folder
+from clew.memory.files.sync import after_reading, before_reading, before_rendering
 from clew.memory.governance import receipts
 from clew.memory.governance.patches import Op, read
 from clew.memory.governance.receipts import APPLIED, TIME_FORMAT, Receipt
 from clew.registry.context import Context
-from clew.store.rows import load
 
 RECEIPT = "APPLY_RECEIPT.md"
 MANIFEST = "MANIFEST.json"
@@ -46,6 +50,20 @@ def receipt_time(path: str) -> str | None:
     """The timestamp of the receipt whose file this path is."""
     folder, _, name = path.rpartition("/")
     return folder.removeprefix(f"{APPLIED}/") if name == RECEIPT and folder.startswith(f"{APPLIED}/") else None
+
+
+@before_rendering("mind_mem")
+def take_snapshot(ctx: Context, directory: Directory, state: FolderState, outputs: Sequence[FileOutput]) -> None:
+    """Before a receipt is rendered: the files as they were before the oldest one that is not in the folder yet."""
+    waiting = sorted((output.seq, ts, output.data) for output in outputs if (ts := receipt_time(output.path)))
+    if not waiting or not are_wanted(ctx, directory):
+        return
+    seq, ts, receipt = waiting[0]
+    try:
+        take(directory, state, ts, seq, receipt.decode())
+    except ClewError as problem:
+        said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
+        warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
 
 
 def are_wanted(ctx: Context, directory: Directory) -> bool:
@@ -166,6 +184,7 @@ class StoredReceipt:
     result: str
 
 
+@after_reading("mind_mem")
 def take_in(ctx: Context, directory: Directory) -> None:
     """Store the receipts that the directory holds and the store does not, newest first."""
     names = [ts for ts in found(directory) if RECEIPT_TIME.fullmatch(ts)]
@@ -177,26 +196,18 @@ def take_in(ctx: Context, directory: Directory) -> None:
             _adopt(ctx, directory, receipt, later)
 
 
+@before_reading("mind_mem")
 def follow_rollbacks(ctx: Context, directory: Directory) -> None:
     """Close the receipts that Mind-Mem rolled back. It puts the files back and says so at the end of the receipt.
 
     A receipt of the length that it was rendered with has nothing added to it and is not read.
     """
-    size = "length(CAST({} AS BLOB))" if ctx.tx.engine == "sqlite" else "octet_length({})"
-    parts = (size.format(part) for part in ("block_file.preamble", "block.text", "place.gap"))
-    sql = (
-        f"SELECT receipt.*, {' + '.join(parts)} AS bytes FROM receipt"
-        f" JOIN place ON place.workspace = receipt.workspace AND place.id = 'AR-' || receipt.ts"
-        " JOIN block_file ON block_file.workspace = receipt.workspace AND block_file.path = place.file"
-        " JOIN block ON block.workspace = receipt.workspace AND block.id = place.id AND until IS NULL AND gone = 0"
-        " WHERE receipt.workspace = ? AND receipt.rolled_back_at_ms IS NULL ORDER BY receipt.ts DESC"
-    )
-    for row in ctx.tx.all(sql, ctx.workspace):
-        stamp = directory.stamp(f"{APPLIED}/{row['ts']}/{RECEIPT}")
-        if stamp is None or stamp[1] == row["bytes"]:
+    for receipt, size in receipts.printed_sizes(ctx):
+        stamp = directory.stamp(receipt.file)
+        if stamp is None or stamp[1] == size:
             continue
-        if _ROLLED_BACK.search(text(directory, f"{row['ts']}/{RECEIPT}") or ""):
-            receipts.close(ctx, load(Receipt, row))
+        if _ROLLED_BACK.search(text(directory, f"{receipt.ts}/{RECEIPT}") or ""):
+            receipts.close(ctx, receipt)
 
 
 def _read(directory: Directory, ts: str) -> StoredReceipt | None:

@@ -12,6 +12,11 @@ Json = dict[str, Any]
 """A JSON object whose names belong to a contract: an answer, a part of one, or the payload of an event."""
 
 
+def without_none(**fields: Any) -> Json:
+    """A part of an answer: those fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def canonical(value: Any) -> str:
     """Compact JSON with sorted keys."""
     return canonical_bytes(value).decode()

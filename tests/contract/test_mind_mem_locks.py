@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.memory.files import sidecar_lock
+from clew.contracts.mind_mem import sidecar_lock
 from clew.memory.files.markdown import parse_file
 from tests.contract.mind_mem import make_workspace
 from tests.memory.conftest import Memory

@@ -8,27 +8,39 @@ that somebody tuned keeps its proportion: Statement at twice what Mind-Mem ships
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any
 
 import orjson
-from pydantic import Field
 
-from clew.errors import ClewError, shorten, suggest
+from clew.errors import shorten
+from clew.hooks import HookPoint
 from clew.memory.files import plain_files
-from clew.memory.files.directory import CONFIGURATION, KERNELS, root_of
-from clew.memory.files.sync import sync
+from clew.memory.files.directory import CONFIGURATION, KERNELS
 from clew.memory.kernel_defaults import DEFAULTS, RETIRED, Key, Setting, kernel_text
 from clew.registry.context import Context
-from clew.registry.operation import BARE, Input, View, operation
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SECTION = re.compile(r"\[([A-Za-z0-9_]+)\]")
 _PAIR = re.compile(r"([A-Za-z0-9_]+)\s*=\s*(.*)")
 
 Values = dict[str, dict[str, Setting]]
 Config = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class ForeignKeys:
+    """What another program has in a kernel of the same name."""
+
+    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Its keys by section that Clew has not."""
+    idle: tuple[tuple[str, str], ...] = ()
+    """Section and key that both have, and that it never reads: what it ships there is nobody's choice."""
+    scaled: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    """Section and key -> the weight of Clew that it scales, and the value that it ships."""
+
+
+foreign_keys: HookPoint[Callable[[str], ForeignKeys]] = HookPoint("foreign_keys")
 
 
 @dataclass(frozen=True)
@@ -111,6 +123,7 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.foreign = next((keys_of(name) for keys_of in foreign_keys.all()), ForeignKeys())
         self.specs = DEFAULTS.get(name, {})
         self.values: Values = {
             section: {key: spec.default for key, spec in keys.items()} for section, keys in self.specs.items()
@@ -133,7 +146,7 @@ class _Reader:
     def _open(self, section: str) -> None:
         self.section = section
         self.config.setdefault(section, {})
-        if section not in self.specs and section not in KNOWN.get(self.name, ()):
+        if section not in self.specs and section not in self.foreign.sections:
             raise ValueError(f"section {section} is unknown; known: {', '.join(self.specs) or 'none'}")
 
     def _set(self, key: str, value: str) -> None:
@@ -144,7 +157,7 @@ class _Reader:
             self.unused += [f"{self.section}.{key}"] if self.section else []
         elif spec is not None:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
-        elif is_foreign(self.name, self.section, key):
+        elif key in self.foreign.sections.get(self.section, ()):
             self._set_foreign(key, value)
         elif self.section.startswith("floor_") and key in RETIRED:
             self.unused.append(f"{self.section}.{key}")
@@ -154,15 +167,18 @@ class _Reader:
 
     def _set_foreign(self, key: str, value: str) -> None:
         self.theirs = True
-        meant = scaled(self.name, self.section, key, value)
-        if meant is None:
+        if (self.section, key) not in self.foreign.scaled:
             self.unused.append(f"{self.section}.{key}")
-        else:
-            self.values[self.section][meant[0]] = meant[1]
+            return
+        weight, shipped = self.foreign.scaled[self.section, key]
+        # 10 is also the upper end of the range that Clew's own field weights accept.
+        factor = _number(f"{self.section}.{key}", value, Key(shipped, 0, 10 * shipped)) / shipped
+        default = float(self.specs[self.section][weight].default)
+        self.values[self.section][weight] = min(default * factor, 10.0)
 
     def set_back(self) -> None:
-        """Ignore what Mind-Mem ships and never reads in a file of its own, which is known by keys that only it has."""
-        for section, key in IDLE.get(self.name, ()) if self.theirs else ():
+        """Ignore what another program never reads in a file of its own, which is known by keys that only it has."""
+        for section, key in self.foreign.idle if self.theirs else ():
             if key in self.config.get(section, {}):
                 self.values[section][key] = self.specs[section][key].default
                 self.unused.append(f"{section}.{key}")
@@ -196,127 +212,3 @@ def names(ctx: Context) -> list[str]:
     """Every kernel: the shipped ones, and whatever else lies in the workspace's folder."""
     found = [path.removeprefix("mind/").removesuffix(".mind") for path in plain_files.paths(ctx, "mind")]
     return sorted({*DEFAULTS, *found})
-
-
-class NoArguments(Input):
-    pass
-
-
-class KernelName(Input):
-    name: Annotated[str, Field(max_length=256, description="Kernel name, such as recall, rm3, rerank or temporal.")]
-
-
-@operation("list_mind_kernels", mode="own", view=View(bare=lambda result: result["kernels"]))
-def list_mind_kernels(ctx: Context, args: NoArguments) -> dict[str, Any]:
-    """List the kernel files that tune recall."""
-    sync(ctx)
-    with ctx.reading() as bound:
-        return {"kernels": [_summary(bound, name) for name in names(bound)]}
-
-
-def _summary(ctx: Context, name: str) -> dict[str, Any]:
-    loaded = load(ctx, name)
-    summary: dict[str, Any] = {"name": name, "sections": list(loaded.config), **_place(ctx, name)}
-    return {**summary, **_remarks(loaded)}
-
-
-def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
-    """What of the file does not count, for those who look at it; empty when all of it does."""
-    told = {"problems": loaded.problems, "unused": loaded.unused}
-    return {name: items for name, items in told.items() if items}
-
-
-def _place(ctx: Context, name: str) -> dict[str, Any]:
-    """Where the file is, or would be: without it the defaults hold."""
-    root, path = root_of(ctx), path_of(name)
-    there = path in plain_files.paths(ctx, KERNELS)
-    return {"path": str(root / path) if root else path, **({} if there else {"exists": False})}
-
-
-@operation("get_mind_kernel", mode="own", example={"name": "recall"}, view=BARE)
-def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
-    """Read one kernel file as JSON; all values are strings."""
-    if not _NAME.fullmatch(args.name):
-        raise _unknown(f"Invalid kernel name: {shorten(args.name, 60)}", "INVALID_INPUT")
-    sync(ctx)
-    with ctx.reading() as bound:
-        if args.name not in names(bound):
-            raise _unknown(f"Kernel {args.name!r} not found", "UNKNOWN_ID")
-        loaded = load(bound, args.name)
-        found: dict[str, Any] = {"name": args.name, **_place(bound, args.name), "config": loaded.config}
-        return {**found, **_remarks(loaded)}
-
-
-def _unknown(message: str, code: str) -> ClewError:
-    way = suggest("list_mind_kernels", "Lists the kernels there are.")
-    return ClewError(code, message, "Use a name that list_mind_kernels shows.", suggestions=[way])
-
-
-SCALED: dict[tuple[str, str], tuple[str, float]] = {
-    ("fields", "Statement"): ("title", 3.0),
-    ("fields", "Description"): ("body", 1.2),
-    ("fields", "Tags"): ("tags", 0.8),
-}
-"""Section and key of `recall.mind` -> the weight of Clew that it scales, and the value that Mind-Mem ships."""
-
-_FIELDS = """
-    Title Name Summary Purpose RootCause Fix Prevention Keywords Context Rationale ProposedFix History Statement
-    Description Tags
-"""
-_KEYS: dict[str, dict[str, str]] = {
-    "recall": {
-        "fields": _FIELDS,
-        "retrieval": "wide_k max_expansions bigram_boost chunk_blend_alpha",
-        "boost": "active_boost todo_doing_boost high_priority_boost",
-    },
-    "rm3": {
-        "rm3": "enabled alpha fb_terms fb_docs min_idf mu",
-        "prf": "single_hop_weight multi_hop_weight min_cooccurrence max_terms max_df_ratio",
-    },
-    "rerank": {
-        "weights": "entity_overlap time_overlap bigram_phrase recency speaker_match speaker_mismatch",
-        "context_pack": "max_adjacency max_diversity max_pronoun_rescue",
-        "anchor": "enabled insert_position",
-    },
-    "temporal": {
-        "scoring": "recency_weight date_boost expand_query extra_limit_factor",
-        "date_normalization": "month_expansion year_month_combo",
-        "decay": "horizon_days floor",
-    },
-    "adversarial": {
-        "scoring": "recency_weight date_boost expand_query extra_limit_factor",
-        "detection": "strong_negation_boost ever_boost verification_boost",
-        "skeptical": "enabled force_morph_only",
-    },
-    "hybrid": {
-        "fusion": "rrf_k bm25_weight vector_weight",
-        "vector": "model onnx_backend",
-        "fallback": "graceful_degradation log_fallback",
-    },
-    "intent": {
-        "routing": "min_confidence",
-        "graph": "min_depth_for_boost",
-        "weights": "WHY WHEN ENTITY WHAT HOW LIST VERIFY COMPARE TRACE",
-    },
-}
-KNOWN: dict[str, dict[str, frozenset[str]]] = {
-    kernel: {section: frozenset(keys.split()) for section, keys in sections.items()}
-    for kernel, sections in _KEYS.items()
-}
-"""Kernel -> section -> the keys that Mind-Mem has there and Clew has not."""
-IDLE: dict[str, tuple[tuple[str, str], ...]] = {"hybrid": (("vector", "enabled"), ("vector", "min_similarity"))}
-"""Kernel -> the keys that both have, and that Mind-Mem never reads: what it ships there is nobody's choice."""
-
-
-def is_foreign(kernel: str, section: str, key: str) -> bool:
-    return key in KNOWN.get(kernel, {}).get(section, ())
-
-
-def scaled(kernel: str, section: str, key: str, value: str) -> tuple[str, Setting] | None:
-    """The weight of Clew that a key of Mind-Mem stands for, with its value; None when there is no such weight."""
-    if kernel != "recall" or (section, key) not in SCALED:
-        return None
-    weight, shipped = SCALED[section, key]
-    # 10 is also the upper end of the range that Clew's own field weights accept.
-    factor = _number(f"{section}.{key}", value, Key(shipped, 0, 10 * shipped)) / shipped
-    return weight, min(float(DEFAULTS[kernel][section][weight].default) * factor, 10.0)

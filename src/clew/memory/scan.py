@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.kinds.kind import Kind
@@ -73,7 +73,7 @@ def scan(ctx: Context, args: Scan) -> dict[str, Any]:
 def run(ctx: Context, code: dict[Cite, CitedLines] | None = None, unread: Sequence[Unread] = ()) -> ScanReport:
     report = ScanReport(code=code)
     for item in unread:
-        report.find("unreadable", item.problem, file=item.path, **({"line": item.line} if item.line else {}))
+        report.find("unreadable", item.problem, file=item.path, **without_none(line=item.line or None))
     for check in CHECKS:
         check(ctx, report)
     _keep(ctx, report)
@@ -220,9 +220,7 @@ def validator_faults(ctx: Context, report: ScanReport) -> None:
 
 def _undefined_names(ctx: Context, report: ScanReport, defined: set[str]) -> None:
     """Whole files are read, for the validator looks between the blocks too."""
-    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
-    paths = [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(validator.FOLDERS)]
-    for path in paths:
+    for path in (path for path in places.files(ctx) if path.startswith(validator.FOLDERS)):
         for number, line in enumerate(rendered(ctx, path).split("\n"), 1):
             for name in sorted(validator.names(path, line) - defined):
                 said = f"{name} is named and not defined; Mind-Mem applies nothing while that is so"

@@ -8,8 +8,8 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,8 +18,8 @@ import orjson
 
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
+from clew.hooks import HookPoint
 from clew.locks import FileLock
-from clew.memory.files import sidecar_lock
 from clew.memory.files.file_state import RACY_NS, FolderState, Known, Stamp, stamp_of, state_from
 from clew.memory.files.swap import LateSave, LateSaves, check_writable, create, swap, take_rights
 from clew.platforms import sync_file, sync_folder
@@ -33,18 +33,6 @@ DERIVED = "categories"
 """Files made from blocks: rendered and removed, never read back."""
 CONFIGURATION = "mind-mem.json"
 PLAIN = (CONFIGURATION, "memory/intel-state.json")
-ONCE = {
-    "MEMORY.md": (
-        "# Memory Protocol v1.0\n\n"
-        "The files of this workspace are shared by people, Clew and Mind-Mem.\n\n"
-        "- What is taken for true stands in `decisions/`, `tasks/`, `entities/`, `knowledge/`; agents propose.\n"
-        "- Every claim names its sources. What no longer holds is superseded, not edited away.\n"
-        "- What happened on a day stands in `memory/YYYY-MM-DD.md`; lines are only added there.\n"
-    ),
-    "memory/maint-state.json": '{\n  "last_run": null,\n  "last_weekly": null\n}\n',
-    "summaries/weekly/.gitkeep": "",
-}
-"""Files that Mind-Mem asks for and Clew never reads: made where they are missing, and left alone from then on."""
 KERNELS = "mind"
 OURS = 0o600
 """What Clew needs of its own files, also of the copy of a file that is read-only."""
@@ -59,6 +47,18 @@ class RenderedFile:
 
     stamp: Stamp
     late: list[LateSave]
+
+
+file_lock: HookPoint[Callable[[Path], AbstractContextManager[None]]] = HookPoint("file_lock")
+"""Keeps another program that uses the folder from a file meanwhile."""
+
+
+@contextmanager
+def kept_from_others(path: Path) -> Iterator[None]:
+    with ExitStack() as held:
+        for lock in file_lock.all():
+            held.enter_context(lock(path))
+        yield
 
 
 class FilesProblem(ClewError):
@@ -139,7 +139,7 @@ class Directory:
             yield
             return
         # Version 5 numbers under the first, version 1 under the second, which both hold while they write.
-        with sidecar_lock.beside(self.root / f"{path}.capture"), sidecar_lock.beside(self.root / path):
+        with kept_from_others(self.root / f"{path}.capture"), kept_from_others(self.root / path):
             yield
 
     def state(self) -> FolderState:
@@ -232,7 +232,7 @@ class Directory:
             target.parent.mkdir(parents=True, exist_ok=True)
             check_writable(target)
             draft, stamp = self._draft(path, data)
-            with sidecar_lock.beside(target):
+            with kept_from_others(target):
                 taken = swap(draft, target)
             saves = [self.late.take(path, out, expected) for out in taken]
             self._touched.add(target.parent)
@@ -261,13 +261,6 @@ class Directory:
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             self._replace(target, data)
-
-    def complete(self) -> None:
-        """Make the files of ONCE that are missing. Whatever stands in their place, also a link, is left alone."""
-        for path, text in ONCE.items():
-            target = self.root / path
-            if not os.path.lexists(target):
-                self.replace(path, text.encode())
 
     def remove(self, path: str) -> None:
         with reported(self.root / path):

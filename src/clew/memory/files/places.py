@@ -70,6 +70,11 @@ def in_file(ctx: Context, file: str) -> list[BlockPlace]:
     return _places(ctx, "file = ? ORDER BY ordinal", file)
 
 
+def files(ctx: Context) -> list[str]:
+    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
+    return [row[0] for row in ctx.tx.tuples(sql, ctx.workspace)]
+
+
 def flawed(ctx: Context) -> list[BlockPlace]:
     """The blocks behind which something stands that cannot be read."""
     return _places(ctx, "problems IS NOT NULL ORDER BY id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.registry.context import Context
+from clew.store.database import placeholders
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -41,6 +42,12 @@ def versions(ctx: Context, path: str) -> list[str]:
         return []
     sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? ORDER BY seq DESC LIMIT 100"
     return [row["text"].removeprefix(BOM) for row in ctx.tx.all(sql, ctx.workspace, path)]
+
+
+def ever_written(ctx: Context, paths: list[str]) -> set[str]:
+    """Which of these files the workspace has or ever had: what a person removed does not come back."""
+    sql = f"SELECT DISTINCT path FROM plain_file WHERE workspace = ? AND path IN ({placeholders(len(paths))})"
+    return {row[0] for row in ctx.tx.tuples(sql, ctx.workspace, *paths)}
 
 
 def first_origin(ctx: Context, path: str) -> str | None:
@@ -85,26 +92,19 @@ def _store(ctx: Context, path: str, content: str, origin: str) -> None:
     if stored(ctx, path) == content:
         return
     seq = ctx.ws.next_seq()
-    close = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
-    ctx.tx.run(close, seq, ctx.workspace, path)
-    ctx.tx.run(
-        "INSERT INTO plain_file (workspace, path, seq, text, origin, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        path,
-        seq,
-        content,
-        origin,
-        ctx.agent,
-        ctx.now_ms,
-    )
+    ctx.tx.run(_CLOSE, seq, ctx.workspace, path)
+    sql = "INSERT INTO plain_file (workspace, path, seq, text, origin, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    ctx.tx.run(sql, ctx.workspace, path, seq, content, origin, ctx.agent, ctx.now_ms)
     ctx.emit("memory", "memory_file_written", path, {"origin": origin})
+
+
+_CLOSE = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
 
 
 def remove(ctx: Context, path: str) -> None:
     """Close the file's last version; directories lose it when they are next rendered."""
     seq = ctx.ws.next_seq()
-    sql = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
-    ctx.tx.run(sql, seq, ctx.workspace, path)
+    ctx.tx.run(_CLOSE, seq, ctx.workspace, path)
     ctx.emit("memory", "memory_file_removed", path)
 
 

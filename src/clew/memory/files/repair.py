@@ -31,7 +31,7 @@ def disagreements(ctx: Context) -> list[Disagreement]:
     """Where blocks and their places do not fit together."""
     lost = [Disagreement(row["file"], f"{row['id']} stands nowhere in it") for row in _without_place(ctx)]
     stray = [Disagreement(row["file"], f"{row['id']} has a place in it and is gone") for row in _without_block(ctx)]
-    moved = [found for file in _files(ctx) if (found := _wrong_line(ctx, file)) is not None]
+    moved = [found for file in places.files(ctx) if (found := _wrong_line(ctx, file)) is not None]
     return sorted([*lost, *stray, *moved], key=lambda found: (found.file, found.problem))
 
 
@@ -41,7 +41,7 @@ def file_disagreements(ctx: Context) -> list[str]:
         found = disagreements(bound)
         directory = directory_of(bound)
         if directory is not None and directory.root.is_dir():
-            found += [item for file in _files(bound) if (item := _differs(bound, directory, file)) is not None]
+            found += [item for file in places.files(bound) if (item := _differs(bound, directory, file)) is not None]
     return [f"{item.file}: {item.problem}" for item in found]
 
 
@@ -82,11 +82,6 @@ def fix(ctx: Context, found: list[Disagreement]) -> None:
         stored = stored_file(ctx, file)
         parts = [standing(part.id, part.text, part.gap) for part in stored.parts]
         places.write_file(ctx, file, stored.preamble, gap_problems(stored.preamble), parts)
-
-
-def _files(ctx: Context) -> list[str]:
-    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
-    return [row["path"] for row in ctx.tx.all(sql, ctx.workspace)]
 
 
 def _wrong_line(ctx: Context, file: str) -> Disagreement | None:

@@ -7,7 +7,7 @@ read back what people changed since the last rendering, then render what the sto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
 from clew.errors import ClewError
@@ -16,7 +16,7 @@ from clew.hooks import HookPoint
 from clew.memory.blocks import Block
 from clew.memory.files import folder_mark, hand_edits, places, plain_files
 from clew.memory.files.changed_files import EditedFile, Unread, decoded, ill_named, look, removed_by_git, warn_once
-from clew.memory.files.directory import CONFIGURATION, DERIVED, KERNELS, Directory, FilesProblem, directory_of
+from clew.memory.files.directory import DERIVED, KERNELS, Directory, FilesProblem, directory_of
 from clew.memory.files.file_merge import merged
 from clew.memory.files.file_state import UNKNOWN, FolderState, Known
 from clew.memory.files.file_text import FileOutput, is_tracked, output_of, write_output
@@ -38,6 +38,8 @@ before_rendering: HookPoint[Callable[[Context, Directory, FolderState, list[File
     "before_rendering"
 )
 """`(ctx, directory, state, outputs)`: these files are about to be replaced."""
+after_rendering: HookPoint[ReadingHook] = HookPoint("after_rendering")
+"""Once files and store agree, in a read: what else another program needs beside them."""
 READ_WAIT = 0.25
 """Seconds that a read waits for other writers before it answers from the store."""
 ROUNDS = 4
@@ -185,10 +187,7 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
         # The first edits of a person make the workspace, which gets its name as a store only then.
         with ctx.reading() as bound:
             state.store = folder_mark.name_of(bound)
-            laid_out = plain_files.text(bound, CONFIGURATION)
-        if laid_out:
-            with suppress(FilesProblem):  # nothing of ours depends on them
-                directory.complete()
+            _tell(after_rendering, bound, directory)
         state.checkout = checkout
         folder_mark.sign(ctx, directory, state)
     _warn_of(ctx, unread)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clew.locks import is_running
+from clew.memory.files.directory import file_lock
 from clew.platforms import SAFELY, fcntl
 
 PATIENCE = 3.0
@@ -29,6 +30,7 @@ _held = threading.local()
 """The files whose lock this thread holds."""
 
 
+@file_lock("mind_mem")
 @contextmanager
 def beside(path: Path) -> Iterator[None]:
     """Hold the lock of a file, or go on without it after PATIENCE. Who holds it may take it again."""

@@ -8,7 +8,8 @@ import pytest
 
 from clew.errors import ClewError
 from clew.memory import blocks
-from clew.memory.durable_records import PREFIXES, Kept, Kind, keep
+from clew.memory.durable_records import PREFIXES, Kept, Kind, Record, keep_within, read_ahead
+from clew.memory.files.governed_write import governed_transaction
 from clew.registry.context import Context
 from tests.memory.conftest import Memory
 
@@ -18,7 +19,11 @@ def as_agent(memory: Memory, agent: str | None) -> Context:
 
 
 def remember(memory: Memory, kind: Kind, text: str, agent: str | None = "codex", **more: Any) -> Kept:
-    return keep(as_agent(memory, agent), kind, text, **more)
+    ctx = as_agent(memory, agent)
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in more.items()}
+    odds = read_ahead(ctx, kind, text, ())
+    with governed_transaction(ctx) as bound:
+        return keep_within(bound, Record(kind, text, **told), odds)
 
 
 def status_of(memory: Memory, id: str) -> str | None:

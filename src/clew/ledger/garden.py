@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
@@ -54,7 +54,7 @@ class Pattern(TableRow):
             "createdAt": iso_millis(self.created_at_ms),
             "updatedAt": iso_millis(self.updated_at_ms),
         }
-        return {name: value for name, value in shown.items() if value is not None}
+        return without_none(**shown)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class GardenNote(TableRow):
             "createdAt": iso_millis(self.created_at_ms),
             "updatedAt": iso_millis(self.updated_at_ms),
         }
-        return {name: value for name, value in shown.items() if value is not None}
+        return without_none(**shown)
 
 
 def find_pattern(ctx: Context, key: str) -> Pattern | None:

@@ -163,7 +163,7 @@ def list_models(ctx: Context, args: ListModels) -> Json:
     """List mental models, narrowed by tags or by the session's domain."""
     wanted = [tag for tag in (args.tag, *(args.tags or ())) if tag]
     _check_tags(ctx, wanted)
-    domain = None if wanted else _domain(ctx, args.session_id)
+    domain = None if wanted else peek_place(ctx, args.session_id).domain
     found = [model for model in models(ctx.settings.home).values() if set(wanted) <= set(model.tags)]
     if domain is not None:
         found = [model for model in found if _belongs(model, domain)]
@@ -209,10 +209,6 @@ def _check_tags(ctx: Context, wanted: list[str]) -> None:
             [suggest("mental_models_list_tags", "Shows the tags there are.")],
             {"availableTags": list(known)},
         )
-
-
-def _domain(ctx: Context, session: str | None) -> str | None:
-    return peek_place(ctx, session).domain
 
 
 def _summary(model: Model) -> Json:

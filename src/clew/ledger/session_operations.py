@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.errors import invalid, shorten
 from clew.ledger.chains import Chain, chains_of
 from clew.ledger.inputs import (
@@ -129,8 +129,8 @@ def branches_json(chains: list[Chain]) -> dict[str, Json]:
     return {
         chain.chain: {
             "forks": chain.origin_number,
-            **({"fromBranch": chain.origin_chain} if chain.origin_chain else {}),
-            **({"name": chain.label} if chain.label else {}),
+            **without_none(fromBranch=chain.origin_chain or None),
+            **without_none(name=chain.label or None),
             "range": [chain.lowest, chain.highest],
             "length": chain.length,
         }
@@ -192,7 +192,7 @@ def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
     matches = [
         {
             "thoughtNumber": thought.point.number,
-            **({"branchId": thought.point.chain} if thought.point.chain else {}),
+            **without_none(branchId=thought.point.chain or None),
             "snippet": shorten(" ".join(thought.text.split()), SNIPPET),
         }
         for _, thought in hits[:SHOWN_MATCHES]

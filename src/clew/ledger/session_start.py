@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.errors import shorten, suggest
 from clew.hooks import HookPoint
 from clew.ledger.chains import MAIN, chains_of, find_chain
@@ -282,7 +282,7 @@ def list_sessions(ctx: Context, args: ListSessions) -> Json:
     search = args.search or nested.search
     found = find_sessions(ctx, SessionQuery(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
     offer_import(ctx)
-    given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
+    given = {**{name: value for name, value in work.items() if value}, **without_none(search=search or None)}
     filters = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
     lines = [f"Found {found.total} sessions (filters: {filters})"]
     lines += [f"- {s.id} {s.title} ({s.thought_count} thoughts, {s.status})" for s in found.sessions]

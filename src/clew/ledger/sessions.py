@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
@@ -231,7 +231,7 @@ def session_json(session: LedgerSession) -> Json:
     }
     if session.completed_at_ms is not None:
         shown["completedAt"] = iso_millis(session.completed_at_ms)
-    return {name: value for name, value in shown.items() if value is not None}
+    return without_none(**shown)
 
 
 PARTITION = re.compile(r"|\d{4}-(?:\d\d|W\d\d|W\d{4}|\d\d-\d\d)", re.ASCII)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from clew.canonical import Json
 from clew.errors import shorten
 from clew.kinds import statuses
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
@@ -67,13 +66,8 @@ def write_links(
     """Store the links of a new thought and their graph edges; returns the new statuses of their targets."""
     marks = []
     for link in linked.links:
-        ctx.tx.run(
-            "INSERT INTO thought_link (workspace, from_seq, relation, to_seq) VALUES (?, ?, ?, ?)",
-            ctx.workspace,
-            seq,
-            link.relation,
-            link.seq,
-        )
+        sql = "INSERT INTO thought_link (workspace, from_seq, relation, to_seq) VALUES (?, ?, ?, ?)"
+        ctx.tx.run(sql, ctx.workspace, seq, link.relation, link.seq)
         # A mention says nothing about the other thought, so it becomes no edge.
         if link.relation != REFERS:
             link_nodes(ctx, session, point, link.relation, link.point)
@@ -121,16 +115,10 @@ def _targets(ctx: Context, session: LedgerSession, known: Known, reference: Refe
 
 def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -> list[tuple[Point, int]]:
     """The n-th thought of a kind: `H2` is the session's second hypothesis in the order of writing."""
-    row: Json | None = ctx.tx.one(
-        "SELECT chain, number, seq FROM thought WHERE workspace = ? AND session = ? AND kind = ? ORDER BY seq"
-        " LIMIT 1 OFFSET ?",
-        ctx.workspace,
-        session.id,
-        kind,
-        # OFFSET counts from 0, the cipher from 1; `H0` is treated as H1.
-        max(number, 1) - 1,
-    )
-    return [(Point(row["chain"], row["number"]), row["seq"])] if row else []
+    sql = "SELECT chain, number, seq FROM thought WHERE workspace = ? AND session = ? AND kind = ? ORDER BY seq"
+    # OFFSET counts from 0, the cipher from 1; `H0` is treated as H1.
+    rows = ctx.tx.tuples(f"{sql} LIMIT 1 OFFSET ?", ctx.workspace, session.id, kind, max(number, 1) - 1)
+    return [(Point(chain, place), seq) for chain, place, seq in rows]
 
 
 def pointing_at(ctx: Context, targets: Sequence[int], most: int, relation: str | None = None) -> set[int]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError, suggest
 from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
@@ -24,7 +25,7 @@ from clew.ledger.inputs import (
     Words,
 )
 from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
-from clew.ledger.sessions import COMPLETED, LedgerSession, session_json, session_named
+from clew.ledger.sessions import COMPLETED, LedgerSession, escaped, session_json, session_named
 from clew.ledger.stages import place_of
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_at, thought_json, thoughts_where
 from clew.reasoning.documents import ENTRY_OF_THOUGHT
@@ -71,14 +72,9 @@ def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
     if not recent:
         return []
     among = f"thought.session IN ({placeholders(len(recent))})"
-    found = thoughts_where(
-        # Some more than wanted, because revised rejections are dropped below.
-        ctx,
-        f"{among} AND thought.kind = 'X'",
-        *recent,
-        order="thought.seq DESC",
-        limit=most + RECENT_SESSIONS,
-    )
+    # Some more than wanted, because revised rejections are dropped below.
+    limit = most + RECENT_SESSIONS
+    found = thoughts_where(ctx, f"{among} AND thought.kind = 'X'", *recent, order="thought.seq DESC", limit=limit)
     if not found:
         return []
     revisions = thoughts_where(ctx, f"{among} AND is_revision = 1", *recent, order="thought.seq DESC", limit=1_000)
@@ -88,13 +84,8 @@ def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
 
 
 def _recent_sessions(ctx: Context) -> list[str]:
-    rows = ctx.tx.tuples(
-        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
-        " LIMIT ?",
-        ctx.workspace,
-        RECENT_SESSIONS,
-    )
-    return [row[0] for row in rows]
+    sql = "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
+    return [row[0] for row in ctx.tx.tuples(f"{sql} LIMIT ?", ctx.workspace, RECENT_SESSIONS)]
 
 
 _SETTLED = """
@@ -187,27 +178,16 @@ def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[s
 
 def _before_last(ctx: Context, session: LedgerSession, chain: str, count: int) -> int:
     """The seq of the thought before the newest `count` of a chain, 0 if there are no more than these."""
-    found = ctx.tx.value(
-        "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
-        ctx.workspace,
-        session.id,
-        chain,
-        count,
-    )
-    return int(found or 0)
+    sql = "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = ? ORDER BY seq DESC LIMIT 1 OFFSET ?"
+    return int(ctx.tx.value(sql, ctx.workspace, session.id, chain, count) or 0)
 
 
 def _page(
     ctx: Context, session: LedgerSession, args: ReadThoughts, condition: str, *params: Any, after: int | None = None
 ) -> list[Thought]:
-    return thoughts_where(
-        ctx,
-        f"thought.session = ? AND thought.seq > ? AND {condition}",
-        session.id,
-        after if after is not None else args.cursor or 0,
-        *params,
-        limit=args.size + 1,
-    )
+    start = after if after is not None else args.cursor or 0
+    among = f"thought.session = ? AND thought.seq > ? AND {condition}"
+    return thoughts_where(ctx, among, session.id, start, *params, limit=args.size + 1)
 
 
 def _no_branch(session: str, chain: str) -> ClewError:
@@ -322,16 +302,11 @@ def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Ro
     if args.find is not None:
         # Both ways, because LIKE is case-sensitive on PostgreSQL and SQLite's lower() knows only ASCII.
         condition += " AND (entry.content LIKE ? ESCAPE '!' OR lower(entry.content) LIKE ? ESCAPE '!')"
-        params += [_holding(args.find), _holding(args.find.lower())]
+        params += [f"%{escaped(way)}%" for way in (args.find, args.find.lower())]
     # Without texts there is no join: the shape of 100,000 thoughts is read from one table.
     entry = ENTRY_OF_THOUGHT if args.chars or args.find is not None else ""
     sql = f"SELECT {columns} FROM thought{entry} WHERE {condition} ORDER BY thought.seq LIMIT ?"
     return ctx.tx.all(sql, *params, args.limit + 1)
-
-
-def _holding(text: str) -> str:
-    escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{escaped}%"
 
 
 def _outline(row: Row) -> dict[str, Any]:
@@ -350,7 +325,7 @@ def _outline(row: Row) -> dict[str, Any]:
         "thought": row.get("opening"),
         "length": row.get("length"),
     }
-    return {name: value for name, value in shown.items() if value is not None}
+    return without_none(**shown)
 
 
 def _critique(stored: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.errors import invalid
 from clew.ids import check_chain
 from clew.index.items import Item, index_items, mark_item
@@ -279,7 +279,7 @@ def _append(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> int:
         "thoughtNumber": plan.point.number,
         "totalThoughts": plan.total,
         "nextThoughtNeeded": plan.draft.next_needed,
-        **{name: value for name, value in optional.items() if value is not None},
+        **without_none(**optional),
     }
     text = plan.draft.text
     row = append(ctx, session.branch, TRACE, content=text, doc_kind=TRACE, format=FORMAT, meta=meta, item_source=None)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.thought_links import node_id
@@ -169,7 +169,7 @@ def data_json(thought: Thought) -> Json:
         "totalThoughts": thought.total,
         "nextThoughtNeeded": thought.next_needed,
         "timestamp": iso_millis(thought.ts_ms),
-        **{name: value for name, value in given.items() if value is not None},
+        **without_none(**given),
     }
 
 
@@ -191,7 +191,7 @@ def thought_json(thought: Thought) -> Json:
         "timestamp": iso_millis(thought.ts_ms),
         "seq": thought.seq,
     }
-    return {name: value for name, value in shown.items() if value is not None}
+    return without_none(**shown)
 
 
 class Revisions:

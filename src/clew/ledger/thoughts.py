@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import orjson
 from pydantic import Field
 
-from clew.canonical import Json
+from clew.canonical import Json, without_none
 from clew.errors import invalid
 from clew.ledger import critique
 from clew.ledger.chains import MAIN, Chain, Point, chains_of, has_thought, session_and_chain
@@ -119,7 +119,7 @@ def _resumed(ctx: Context, args: ThoughtInput) -> WrittenThought | None:
 
 
 def _small(number: int, session: str, chain: str) -> Json:
-    return {"thoughtNumber": number, "sessionId": session, **({"branchId": chain} if chain else {})}
+    return {"thoughtNumber": number, "sessionId": session, **without_none(branchId=chain or None)}
 
 
 def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clew.memory.blocks import Block, from_row
+from clew.memory.blocks import LIVE, Block, from_row
 from clew.memory.kinds import IN_USE
 from clew.registry.context import Context
 from clew.store.conditions import Position, holding
 from clew.store.database import placeholders
 
-_LIVE = f"workspace = ? AND until IS NULL AND gone = 0 AND {IN_USE}"
+_LIVE = f"{LIVE} AND {IN_USE}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import without_none
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.kinds import statuses
@@ -116,26 +117,9 @@ HISTORY_BUDGET = Budget(
     keep=("block_id", "status"),
 )
 KindName = Literal[
-    "knowledge",
-    "any",
-    "decision",
-    "rule",
-    "preference",
-    "rejected",
-    "lesson",
-    "task",
-    "project",
-    "person",
-    "tool",
-    "incident",
-    "fact",
-    "contradiction",
-    "drift",
-    "signal",
-    "proposal",
-    "receipt",
-    "summary",
-]
+    "knowledge", "any", "decision", "rule", "preference", "rejected", "lesson", "task", "project", "person", "tool",
+    "incident", "fact", "contradiction", "drift", "signal", "proposal", "receipt", "summary",
+]  # fmt: skip
 
 
 class ListBlocks(Bounded):
@@ -270,7 +254,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
             "text": now.text,
             "file": timeline.file,
             "line": timeline.line,
-            **({"review_overdue": timeline.review_overdue} if timeline.review_overdue else {}),
+            **without_none(review_overdue=timeline.review_overdue or None),
         },
         "links": [{"rel": rel, "id": other} for rel, other in links_of(now.fields)][:limit],
         **_receipt(ctx, now),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -31,26 +32,28 @@ declare_events(
     }
 )
 
+LIVE = "workspace = ? AND until IS NULL AND gone = 0"
+"""SQL: the current version of a block."""
 HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Description")
 
 
 class Block(NamedTuple):
     """One version of a block. A tuple: thousands are read at once, and a frozen dataclass takes three times as long."""
 
+    until: int | None
     id: str
     seq: int
-    until: int | None
-    gone: bool
     file: str
     status: str | None
     text: str
-    fields: dict[str, Value]
     origin: str
     cause: str | None
     agent: str | None
     ts_ms: int
-    mark: str | None = None
-    review_by: str | None = None
+    mark: str | None
+    review_by: str | None
+    gone: bool
+    fields: dict[str, Value]
 
     @property
     def kind(self) -> Kind:
@@ -92,26 +95,20 @@ def current(
 
     What is put away is left out, unless its ids or its file are named.
     """
-    sql, params = ["SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"], [ctx.workspace]
+    sql, params = f"SELECT * FROM block WHERE {LIVE}", [ctx.workspace]
     if ids is None and file is None:
-        sql.append(f"AND {IN_USE}")
-    if prefix is not None:
-        sql.append("AND prefix = ?")
-        params.append(prefix)
+        sql += f" AND {IN_USE}"
+    # The search for a field takes no notice of its case in SQLite.
+    named = {"prefix = ?": prefix, "file = ?": file, "fields LIKE ?": f'%"{field}":%' if field else None}
+    for condition, value in named.items():
+        if value is not None:
+            sql += f" AND {condition}"
+            params.append(value)
     if status is not None:
         wanted = [status] if isinstance(status, str) else list(status)
-        sql.append(f"AND status IN ({placeholders(len(wanted))})")
+        sql += f" AND status IN ({placeholders(len(wanted))})"
         params += wanted
-    if file is not None:
-        sql.append("AND file = ?")
-        params.append(file)
-    if field is not None:
-        sql.append("AND fields LIKE ?")  # in SQLite whatever the case
-        params.append(f'%"{field}":%')
-    if ids is not None:
-        found = _by_ids(ctx, " ".join(sql), params, list(dict.fromkeys(ids)))
-    else:
-        found = _sorted(ctx.tx.all(" ".join(sql), *params))
+    found = _sorted(ctx.tx.all(sql, *params)) if ids is None else _by_ids(ctx, sql, params, list(dict.fromkeys(ids)))
     return found if field is None else [block for block in found if field in block.fields]
 
 
@@ -121,16 +118,17 @@ def _sorted(rows: list[Row]) -> list[Block]:
 
 
 def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[Block]:
-    found: list[Block] = []
-    for start in range(0, len(ids), 500):
-        chunk = ids[start : start + 500]
-        found += _sorted(ctx.tx.all(f"{sql} AND id IN ({placeholders(len(chunk))})", *params, *chunk))
-    return sorted(found, key=lambda block: block.id)
+    rows = [row for part in chunks(ids) for row in ctx.tx.all(_among(sql, part), *params, *part)]
+    return _sorted(rows)
+
+
+def _among(sql: str, ids: Sequence[str]) -> str:
+    return f"{sql} AND id IN ({placeholders(len(ids))})"
 
 
 def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[str] = ()) -> dict[str, list[Block]]:
     """Of each kind the current blocks that were written last, and those of `besides` that are of it, newest first."""
-    sql = f"SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ? AND {IN_USE}"
+    sql = f"SELECT * FROM block WHERE {LIVE} AND prefix = ? AND {IN_USE}"
     asked = ctx.tx.batch(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
     found = {row["id"]: from_row(row) for rows in asked for row in rows}
     wanted = [id for id in besides if prefix_of(id) in prefixes and id not in found]
@@ -141,8 +139,7 @@ def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[s
 
 
 def find(ctx: Context, id: str) -> Block | None:
-    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? AND until IS NULL AND gone = 0"
-    row = ctx.tx.one(sql, ctx.workspace, id)
+    row = ctx.tx.one(f"SELECT * FROM block WHERE {LIVE} AND id = ?", ctx.workspace, id)
     return from_row(row) if row else None
 
 
@@ -156,13 +153,9 @@ def get(ctx: Context, id: str) -> Block:
 
 def history(ctx: Context, id: str, newest: int | None = None) -> list[Block]:
     """Every version or the newest few, oldest first; a removal is a version with `gone`."""
-    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq DESC"
-    rows = (
-        ctx.tx.all(sql, ctx.workspace, id)
-        if newest is None
-        else ctx.tx.all(f"{sql} LIMIT ?", ctx.workspace, id, newest)
-    )
-    return [from_row(row) for row in reversed(rows)]
+    limit = f"LIMIT {newest}" if newest is not None else ""
+    sql = f"SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq DESC {limit}"
+    return [from_row(row) for row in reversed(ctx.tx.all(sql, ctx.workspace, id))]
 
 
 def last_versions(ctx: Context, ids: Sequence[str]) -> list[Block]:
@@ -185,13 +178,13 @@ def count_by_folder(ctx: Context) -> dict[str, int]:
     sql = (
         "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
         " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
-        f" FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND {IN_USE} GROUP BY 1 ORDER BY 1"
+        f" FROM block WHERE {LIVE} AND {IN_USE} GROUP BY 1 ORDER BY 1"
     )
-    return {row["folder"]: int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace)}
+    return {folder: int(count) for folder, count in ctx.tx.tuples(sql, ctx.workspace)}
 
 
 def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int:
-    sql = f"SELECT count(*) FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ? AND {IN_USE}"
+    sql = f"SELECT count(*) FROM block WHERE {LIVE} AND prefix = ? AND {IN_USE}"
     if status is None:
         return int(ctx.tx.value(sql, ctx.workspace, prefix))
     wanted = list(status)
@@ -200,16 +193,13 @@ def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int
 
 def count_in_file(ctx: Context, file: str) -> Counter[str]:
     """How many blocks of any kind a file holds, by status."""
-    sql = (
-        "SELECT status, count(*) AS blocks FROM block"
-        " WHERE workspace = ? AND until IS NULL AND gone = 0 AND file = ? GROUP BY status"
-    )
-    return Counter({row["status"] or "": int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace, file)})
+    sql = f"SELECT status, count(*) FROM block WHERE {LIVE} AND file = ? GROUP BY status"
+    return Counter({status or "": int(count) for status, count in ctx.tx.tuples(sql, ctx.workspace, file)})
 
 
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
     """Current blocks of a kind whose statement has this normal form (for proposals: this digest)."""
-    sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ?"
+    sql = f"SELECT * FROM block WHERE {LIVE} AND mark = ? AND prefix = ?"
     # A proposal was decided wherever it stands. What an agent noted for itself does not make anything known to all.
     sql = sql if prefix == "P" else f"{sql} AND {IN_USE}"
     return _sorted(ctx.tx.all(sql, ctx.workspace, value, prefix))
@@ -349,26 +339,15 @@ def _version(ctx: Context, id: str, text: str, parsed: ParsedBlock, file: str, o
 
 def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: str | None = None) -> list[Block]:
     """Store a version of each that says it is gone."""
-    gone = [
-        Block(
-            block.id,
-            ctx.ws.next_seq(),
-            None,
-            True,
-            block.file,
-            block.status,
-            block.text,
-            {},
-            origin,
-            cause,
-            ctx.agent,
-            ctx.now_ms,
-        )
-        for block in old
-    ]
+    gone = [_removed(ctx, block)._replace(origin=origin, cause=cause) for block in old]
     _store(ctx, gone, {})
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in gone])
     return gone
+
+
+def _removed(ctx: Context, block: Block) -> Block:
+    gone = block._replace(until=None, seq=ctx.ws.next_seq(), mark=None, review_by=None, gone=True, fields={})
+    return gone._replace(agent=ctx.agent, ts_ms=ctx.now_ms)
 
 
 def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock]) -> None:
@@ -379,49 +358,21 @@ def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock
     ctx.tx.many(insert, [_row(ctx, block, parsed.get(block.id)) for block in versions])
 
 
-_COLUMNS = """
-    workspace id seq gone file prefix status mark review_by text fields problems origin cause agent ts_ms
-""".split()  # noqa: SIM905
+_COLUMNS = ("workspace", "prefix", "problems", *Block._fields[1:])
+"""All but `until`, which a later version sets."""
 
 
 def _row(ctx: Context, block: Block, parsed: ParsedBlock | None) -> tuple[Any, ...]:
-    return (
-        ctx.workspace,
-        block.id,
-        block.seq,
-        int(block.gone),
-        block.file,
-        prefix_of(block.id),
-        block.status,
-        block.mark,
-        block.review_by,
-        block.text,
-        orjson.dumps(block.fields).decode(),
-        orjson.dumps(parsed.problems).decode() if parsed and parsed.problems else None,
-        block.origin,
-        block.cause,
-        block.agent,
-        block.ts_ms,
-    )
+    problems = orjson.dumps(parsed.problems).decode() if parsed and parsed.problems else None
+    *plain, gone, fields = block[1:]
+    return (ctx.workspace, prefix_of(block.id), problems, *plain, int(gone), orjson.dumps(fields).decode())
+
+
+_plain_columns = itemgetter(*Block._fields[:-2])
 
 
 def from_row(row: Row) -> Block:
-    return Block(
-        id=row["id"],
-        seq=row["seq"],
-        until=row["until"],
-        gone=bool(row["gone"]),
-        file=row["file"],
-        status=row["status"],
-        text=row["text"],
-        fields=orjson.loads(row["fields"]),
-        origin=row["origin"],
-        cause=row["cause"],
-        agent=row["agent"],
-        ts_ms=row["ts_ms"],
-        mark=row["mark"],
-        review_by=row["review_by"],
-    )
+    return Block._make((*_plain_columns(row), bool(row["gone"]), orjson.loads(row["fields"])))
 
 
 def _mark(id: str, parsed: ParsedBlock) -> str | None:
@@ -450,19 +401,13 @@ def turns(ctx: Context, ids: Iterable[str]) -> dict[str, str]:
 
 def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
     """Blocks past their review date, with that date; recall labels them."""
-    sql = (
-        "SELECT id, review_by, status FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
-        " AND review_by IS NOT NULL AND review_by < ?"
-    )
-    today = day_of(ctx.now_ms)
-    asked = [(f"{sql} AND {IN_USE}", ())] if ids is None else [_among(sql, part) for part in chunks(ids)]
-    rows = [row for query, named in asked for row in ctx.tx.all(query, ctx.workspace, today, *named)]
-    due = [row for row in rows if is_overdue(row["id"], row["status"], row["review_by"], today)]
-    return {row["id"]: row["review_by"] for row in sorted(due, key=lambda row: str(row["id"]))}
-
-
-def _among(sql: str, ids: Sequence[str]) -> tuple[str, Sequence[str]]:
-    return f"{sql} AND id IN ({placeholders(len(ids))})", ids
+    sql = f"SELECT id, status, review_by FROM block WHERE {LIVE} AND review_by IS NOT NULL AND review_by < ?"
+    key = (ctx.workspace, day_of(ctx.now_ms))
+    if ids is None:
+        rows = ctx.tx.tuples(f"{sql} AND {IN_USE}", *key)
+    else:
+        rows = [row for part in chunks(ids) for row in ctx.tx.tuples(_among(sql, part), *key, *part)]
+    return {id: date for id, status, date in sorted(rows) if is_overdue(id, status, date, key[1])}
 
 
 def is_overdue(id: str, status: str | None, review_by: str | None, today: str) -> bool:

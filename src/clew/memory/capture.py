@@ -185,5 +185,5 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
         "signal_id": signal.id,
         "proposal_id": proposal.id,
         "block_id": block_id,
-        "next_step": f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false.",
+        "next_step": proposals.next_step(proposal.id),
     }

@@ -23,7 +23,6 @@ from clew.memory.contradictions.assertions import HEARD
 from clew.memory.contradictions.detection import Clashing, NewStatement
 from clew.memory.contradictions.signatures import signatures
 from clew.memory.contradictions.verdicts import Odds
-from clew.memory.files.governed_write import governed_transaction
 from clew.memory.files.markdown import Value, clean, listed, print_block
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.draft_checks import drafted
@@ -90,26 +89,6 @@ class Kept:
     """Records that say nearly the same, live or proposed."""
     restates: str | None = None
     """The author's own record that waited, said again with what it replaces; the caller takes it back."""
-
-
-def keep(
-    ctx: Context,
-    kind: Kind,
-    text: str,
-    why: str = "",
-    title: str = "",
-    replaces: Sequence[str] = (),
-    about: Sequence[str] = (),
-    rests_on: Sequence[str] = (),
-    review_by: str | None = None,
-    task: str | None = None,
-    step: str | None = None,
-) -> Kept:
-    """Keep a record in a transaction of its own: hand edits are read before it and the files rendered after it."""
-    record = Record(kind, text, why, title, tuple(replaces), tuple(about), tuple(rests_on), review_by, task, step)
-    odds = read_ahead(ctx, kind, text, ())
-    with governed_transaction(ctx) as bound:
-        return keep_within(bound, record, odds)
 
 
 def read_ahead(ctx: Context, kind: str, text: str, near: Sequence[str]) -> Odds:

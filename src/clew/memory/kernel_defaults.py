@@ -36,19 +36,8 @@ def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
 
 
 SIGNS = (
-    "held",
-    "amount",
-    "chance",
-    "proximity",
-    "unknown",
-    "alone",
-    "dense",
-    "words",
-    "long",
-    "asks",
-    "lacks",
-    "ahead",
-)
+    "held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "long", "asks", "lacks", "ahead",
+)  # fmt: skip
 """What may speak for an answer; `recall/floor.py` finds them and says what each means."""
 RETIRED = frozenset({"number"})
 """Signs that older kernel files still weigh; nothing reads them any more."""
@@ -57,6 +46,19 @@ RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", 
 
 # `rerank.weights` is fitted by `benchmarks/fit_recall.py` on talk; `rerank.meaning`, `rerank.pages` and `hybrid.fusion`
 # by `benchmarks/left_out.py` on all shapes together.
+_RERANK = _weights(
+    -50, 50, window=3.8, lead=6.7, document=3.1, coverage=2.1, proximity=0.3, phrase=6.0,
+    speaker=0.9, entity=1.5, question=-0.8, answer=0.9, length=2.5, cue=0.9, graph=2.5, status=-3.0,
+    kind=1.2,
+)  # fmt: skip
+_RERANK_BY_MEANING = _weights(
+    -50, 50, window=2.3, lead=1.9, document=1.9, coverage=2.2, proximity=0.7, speaker=1.0,
+    question=-1.0, answer=0.3, length=2.0, date=2.4, cue=0.2, graph=3.2, kind=2.5,
+)  # fmt: skip
+_FLOOR_OF_PAGES = _signs(
+    held=1.79, unknown=2.5, words=1.73, long=2.25, asks=-1.67, lacks=-1.64, alone=-3.22, dense=4.81,
+    ahead=0.53, needed=7.08,
+)  # fmt: skip
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
         "fields": _weights(0, 10, title=1.6, body=1.0, tags=1.2, speaker=1.0),
@@ -96,58 +98,13 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         "floor_meaning": _signs(
             held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, alone=1.7, dense=14.7, needed=11.6
         ),
-        "floor_meaning_pages": _signs(
-            held=1.79,
-            unknown=2.5,
-            words=1.73,
-            long=2.25,
-            asks=-1.67,
-            lacks=-1.64,
-            alone=-3.22,
-            dense=4.81,
-            ahead=0.53,
-            needed=7.08,
-        ),
+        "floor_meaning_pages": _FLOOR_OF_PAGES,
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
-        "weights": _weights(
-            -50,
-            50,
-            window=3.8,
-            lead=6.7,
-            document=3.1,
-            coverage=2.1,
-            proximity=0.3,
-            phrase=6.0,
-            speaker=0.9,
-            entity=1.5,
-            question=-0.8,
-            answer=0.9,
-            length=2.5,
-            cue=0.9,
-            graph=2.5,
-            status=-3.0,
-            kind=1.2,
-        ),
+        "weights": _RERANK,
         # What weighs otherwise where vectors are compared: words no longer have to carry what meaning does.
-        "meaning": _weights(
-            -50,
-            50,
-            window=2.3,
-            lead=1.9,
-            document=1.9,
-            coverage=2.2,
-            proximity=0.7,
-            speaker=1.0,
-            question=-1.0,
-            answer=0.3,
-            length=2.0,
-            date=2.4,
-            cue=0.2,
-            graph=3.2,
-            kind=2.5,
-        ),
+        "meaning": _RERANK_BY_MEANING,
         # What weighs otherwise among pages: items that are long, or that stand for themselves. `from` and `to` say
         # how far a collection must be one of pages before this begins to count, and from where on it counts fully.
         "pages": {

@@ -154,5 +154,5 @@ class SnapshotDraft(ProposalDraft):
     def find(self, id: str) -> Block | None:
         for path, found in self.kept.items():
             if id in found:
-                return Block(id, 0, None, False, path, None, found[id], {}, "apply", None, None, 0)
+                return Block(None, id, 0, path, None, found[id], "apply", None, None, 0, None, None, False, {})
         return None

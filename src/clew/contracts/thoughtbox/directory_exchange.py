@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.contracts.thoughtbox.directory import (
     DEFAULT,
     EVERY,
@@ -138,7 +138,7 @@ def _tell_others(ctx: Context, args: ImportThoughtbox, others: dict[str, int]) -
     if not others:
         return
     named = ", ".join(f"{project} ({count})" for project, count in others.items())
-    again = {"project": EVERY, **({"path": args.path} if args.path else {})}
+    again = {"project": EVERY, **without_none(path=args.path or None)}
     ctx.warn(
         "OTHER_PROJECTS",
         f"{sum(others.values())} sessions of other projects were left: {shorten(named, 200)}.",

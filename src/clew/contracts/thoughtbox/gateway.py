@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import ConfigDict, Field
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.stages import GATEWAY, check_stage, peek_place
@@ -40,16 +40,10 @@ CODES = {
 }
 SEED_CODES = frozenset(
     {
-        "SESSION_NOT_FOUND",
-        "THOUGHT_NOT_FOUND",
-        "INVALID_OPERATION",
-        "STAGE_REQUIREMENT_NOT_MET",
-        "INTERNAL_ERROR",
-        "INVALID_PAYLOAD",
-        "STORAGE_ERROR",
-        "SAMPLING_NOT_SUPPORTED",
+        "SESSION_NOT_FOUND", "THOUGHT_NOT_FOUND", "INVALID_OPERATION", "STAGE_REQUIREMENT_NOT_MET", "INTERNAL_ERROR",
+        "INVALID_PAYLOAD", "STORAGE_ERROR", "SAMPLING_NOT_SUPPORTED",
     }
-)
+)  # fmt: skip
 
 
 OPERATIONS = (
@@ -198,7 +192,7 @@ def wire_name(entry: OperationEntry) -> str:
 def gateway_call(entry: OperationEntry, arguments: Json) -> Json:
     """A call of the operation by the names in the schema."""
     name, _, sub = wire_name(entry).partition(".")
-    return {"operation": name, **({"subOperation": sub} if sub else {}), **({"args": arguments} if arguments else {})}
+    return {"operation": name, **without_none(subOperation=sub or None), **without_none(args=arguments or None)}
 
 
 def _entry(wire: str) -> OperationEntry:
@@ -235,7 +229,7 @@ def _no_operation(wire: str) -> ClewError:
 
 def _arguments(route: Route) -> Json:
     """The given arguments. Stateless clients send a sessionId with every call; it goes only where the schema has it."""
-    arguments = {name: value for name, value in route.arguments.items() if value is not None}
+    arguments = without_none(**route.arguments)
     if "sessionId" in route.entry.input_schema.get("properties", {}):
         return arguments
     return {name: value for name, value in arguments.items() if name not in {"sessionId", "session_id"}}
@@ -293,7 +287,7 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
         if repaired is not None:
             details["example"] = repaired
             shown["suggestion"] = "Send the call in example: it is this one, mended."
-    return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
+    return {**details, **without_none(**shown)} | {"code": error["code"]}
 
 
 def _corrected_call(suggestions: list[Suggestion], route: Route) -> Json | None:
@@ -323,7 +317,7 @@ def _expected(route: Route, error: Json) -> Json:
         "required": required,
         "optional": known,
         "received": sorted(route.arguments),
-        **({"choices": choices} if choices else {}),
+        **without_none(choices=choices or None),
         "example": gateway_call(route.entry, route.entry.example),
     }
 
@@ -344,7 +338,7 @@ def _result_object(envelope: Json) -> Json:
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
     warnings = _warnings(envelope)
-    return {**result, **({"warnings": warnings} if warnings else {}), **_next_call(envelope)}
+    return {**result, **without_none(warnings=warnings or None), **_next_call(envelope)}
 
 
 def _next_call(envelope: Json) -> Json:

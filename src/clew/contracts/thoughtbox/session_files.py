@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import Json, canonical
+from clew.canonical import Json, canonical, without_none
 from clew.contracts.thoughtbox.directory import BRANCHES, MANIFEST, Source
 from clew.ids import CONTROL
 from clew.ledger.chains import MAIN, Point
@@ -114,7 +114,7 @@ class SessionFiles:
             "branchFiles": {chain: sorted(names) for chain, names in files.items() if chain},
             "metadata": {name: self.session[name] for name in _KNOWN if name in self.session},
             **rest,
-            **({"branchNames": changed} if changed else {}),
+            **without_none(branchNames=changed or None),
         }
         metadata = _unchanged(own["metadata"], self.came.get("metadata"))
         return {**_unchanged(own, self.came.get("manifest")), "metadata": metadata}

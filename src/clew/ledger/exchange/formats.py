@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.ledger.chains import Point
@@ -102,7 +102,7 @@ def _node(session: str, line: str) -> dict[str, Any]:
         "nextThoughtNeeded": "E" not in flags,
         **({"isRevision": True} if "R" in flags else {}),
         **({"type": flags["T"]} if "T" in flags else {}),
-        **({"branchId": chain} if chain else {}),
+        **without_none(branchId=chain or None),
     }
     return {
         "id": f"{session}:{chain + ':' if chain else ''}{number}",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from clew.canonical import without_none
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import CHAIN, CONTROL, SESSION
 from clew.ledger.chains import MAIN, MAX_DEPTH, Chain, Point
@@ -125,7 +126,7 @@ def _unused_values(node: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]
     if data.get("thoughtNumber") is not None and sound_number(data["thoughtNumber"]) is None:
         extra["originalNumber"] = data["thoughtNumber"]
     more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
-    return extra | ({"nodeFields": more} if more else {})
+    return extra | without_none(nodeFields=more or None)
 
 
 def _same_chain(session: str, raw: str | None, number: Any) -> str | None:

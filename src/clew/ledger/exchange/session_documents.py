@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.clock import iso_millis
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.fast_imports import collecting_later
@@ -56,8 +56,8 @@ def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     return {
         **(session.extra or {}),
         **session_json(session),
-        **({"critiqueCount": session.critique_count} if session.critique_count else {}),
-        **({"branchNames": labels} if labels else {}),
+        **without_none(critiqueCount=session.critique_count or None),
+        **without_none(branchNames=labels or None),
     }
 
 
@@ -294,15 +294,14 @@ def candidates(ctx: Context, keyword: str, session: str) -> list[dict[str, Any]]
 
 
 def _by_tag(ctx: Context, keyword: str) -> list[Row]:
-    return ctx.tx.all(
+    sql = (
         "SELECT DISTINCT ledger_session.id, ledger_session.title FROM ledger_tag JOIN ledger_session"
         " ON ledger_session.workspace = ledger_tag.workspace AND ledger_session.id = ledger_tag.session"
         " WHERE ledger_tag.workspace = ? AND tag IN (?, ?, ?, ?) AND deleted_at_ms IS NULL ORDER BY ledger_session.id"
-        " LIMIT ?",
-        ctx.workspace,
-        *(f"{prefix}{keyword.casefold()}" for prefix in ("", "project:", "task:", "aspect:")),
-        CANDIDATES,
+        " LIMIT ?"
     )
+    tags = (f"{prefix}{keyword.casefold()}" for prefix in ("", "project:", "task:", "aspect:"))
+    return ctx.tx.all(sql, ctx.workspace, *tags, CANDIDATES)
 
 
 def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
@@ -310,10 +309,5 @@ def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
         return []
     # The longest word narrows most; the share of common words is then computed in Python.
     longest = max(sorted(wanted), key=len)
-    return ctx.tx.all(
-        "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
-        " ORDER BY updated_at_ms DESC, id LIMIT ?",
-        ctx.workspace,
-        f"%{longest}%",
-        CANDIDATES,
-    )
+    sql = "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
+    return ctx.tx.all(f"{sql} ORDER BY updated_at_ms DESC, id LIMIT ?", ctx.workspace, f"%{longest}%", CANDIDATES)

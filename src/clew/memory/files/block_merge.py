@@ -20,9 +20,6 @@ class MergedFile:
     """Ids of the records that stand between conflict markers."""
 
 
-Versions = tuple[str | None, str | None, str | None]
-
-
 def merge_files(base: str, ours: str, theirs: str) -> MergedFile | None:
     """The merged file; None where an id is used twice in one of them, so that blocks cannot be matched."""
     sides = [parse_file(text) for text in (base, ours, theirs)]

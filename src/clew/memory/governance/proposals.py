@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest, unknown_id
@@ -34,7 +35,7 @@ from clew.memory.kinds import PROPOSED_FILES, kind_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
 from clew.registry.record import withdrawn
-from clew.store.database import Row
+from clew.store.rows import TableRow, find, find_many, insert_absent
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -107,6 +108,11 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     block = blocks.write(ctx, id, text, origin="propose", file=PROPOSED_FILES[staged.type])
     ctx.emit("memory", "proposal_staged", id, {"type": staged.type, "target": staged.target, "fingerprint": print_of})
     return block
+
+
+def next_step(id: str) -> str:
+    """What an answer says about a proposal that waits."""
+    return f"Call approve_apply with proposal_id={id} (a dry run), then with dry_run=false."
 
 
 def completed(ctx: Context, ops: Sequence[Op]) -> tuple[Op, ...]:
@@ -390,36 +396,38 @@ def reopen(ctx: Context, id: str) -> Block:
     return done
 
 
+@dataclass(frozen=True)
+class Tombstone(TableRow):
+    """A value that was rejected."""
+
+    TABLE: ClassVar[str] = "tombstone"
+    KEY: ClassVar[tuple[str, ...]] = ("mark",)
+
+    mark: str
+    proposal: str
+    statement: str
+    reason: str
+    agent: str | None
+    seq: int
+    created_at_ms: int
+
+
 def bury(ctx: Context, statement: str, proposal: str, reason: str, by: str | None = None) -> None:
-    ctx.tx.run(
-        "INSERT INTO tombstone (workspace, mark, proposal, statement, reason, agent, seq, created_at_ms)"
-        # An earlier tombstone stays, because later proposals are answered with the first reason.
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, mark) DO NOTHING",
-        ctx.workspace,
-        mark(statement),
-        proposal,
-        statement,
-        reason,
-        by,
-        ctx.ws.seq,
-        ctx.now_ms,
-    )
+    # An earlier tombstone stays, because later proposals are answered with the first reason.
+    value = Tombstone(mark(statement), proposal, statement, reason, by, ctx.ws.seq, ctx.now_ms)
+    insert_absent(ctx.tx, ctx.workspace, value)
 
 
-def rejected(ctx: Context, statement: str) -> Row | None:
+def rejected(ctx: Context, statement: str) -> Tombstone | None:
     """The tombstone of a value, if it was rejected."""
-    return next(iter(_buried(ctx, [statement])[0]), None)
+    return find(ctx.tx, ctx.workspace, Tombstone, mark(statement))
 
 
 def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
     """Which of these values were rejected, asked in one round trip."""
-    found = _buried(ctx, statements)
-    return {statement for statement, rows in zip(statements, found, strict=True) if rows}
-
-
-def _buried(ctx: Context, statements: Sequence[str]) -> list[list[Row]]:
-    sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
-    return ctx.tx.batch(sql, [(ctx.workspace, mark(statement)) for statement in statements])
+    marks = {statement: mark(statement) for statement in statements}
+    buried = {found.mark for found in find_many(ctx.tx, ctx.workspace, Tombstone, marks.values())}
+    return {statement for statement in statements if marks[statement] in buried}
 
 
 def check_not_rejected(ctx: Context, statement: str) -> None:
@@ -427,13 +435,13 @@ def check_not_rejected(ctx: Context, statement: str) -> None:
     found = rejected(ctx, statement)
     if found is None:
         return
-    when = rfc3339(found["created_at_ms"])
-    by = f" by {found['agent']}" if found["agent"] else ""
+    when = rfc3339(found.created_at_ms)
+    by = f" by {found.agent}" if found.agent else ""
     raise ClewError(
         "NOT_ALLOWED",
-        f"rejected value: {found['proposal']} ({shorten(found['statement'], 120)}) was rejected on {when}{by}:"
-        f" {shorten(found['reason'], 300)}",
+        f"rejected value: {found.proposal} ({shorten(found.statement, 120)}) was rejected on {when}{by}:"
+        f" {shorten(found.reason, 300)}",
         "A rejected value stays rejected. Propose something else, or a person writes it into the file by hand.",
         suggestions=[suggest("list_proposals", "Shows what was rejected and why.", "medium", status=statuses.REJECTED)],
-        details={"rule": "rejected_value", "proposal_id": found["proposal"], "rejected_at": when, "ends": None},
+        details={"rule": "rejected_value", "proposal_id": found.proposal, "rejected_at": when, "ends": None},
     )

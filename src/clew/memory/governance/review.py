@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import canonical, without_none
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.kinds import statuses
 from clew.memory import blocks, validator
@@ -353,7 +353,7 @@ def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
     check_person(ctx, "changing governance", f"call governance {words}", suggest("governance", "Shows it."))
     with governed_transaction(ctx) as bound:
         step = _change(bound, given)
-        return {**_settings(bound), **({"next_step": step} if step else {})}
+        return {**_settings(bound), **without_none(next_step=step or None)}
 
 
 def _change(ctx: Context, given: dict[str, Any]) -> str | None:

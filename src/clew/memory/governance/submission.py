@@ -74,10 +74,7 @@ def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
     if args.block_type == "decision":
         detection.keep_ahead(ctx, [NewStatement("D", clean(args.statement))])
     with governed_transaction(ctx, SIGNALS_FILE) as bound:
-        statement, rationale = (
-            _screened(bound, args.statement),
-            _screened(bound, args.rationale),
-        )
+        statement, rationale = _screened(bound, args.statement), _screened(bound, args.rationale)
         if not statement:
             raise invalid("statement", "must not be empty", "Say what is decided or to be done.", kind="non_empty")
         return _propose(bound, args, statement, rationale)
@@ -143,9 +140,8 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
     prefix = "D" if block_type == "decision" else "T"
     live = [b for b in blocks.with_mark(ctx, prefix, mark(statement)) if b.status in b.kind.live]
     if live:
-        return _duplicate(
-            live[0].id, f"{live[0].id} says this already and is {live[0].status}.", None, None, live[0].id
-        )
+        said = f"{live[0].id} says this already and is {live[0].status}."
+        return _duplicate(live[0].id, said, None, None, live[0].id)
     signal = signals.waiting(ctx, statement)
     if signal is None or signal.get("Type") != f"auto-capture-{block_type}":
         return None
@@ -169,9 +165,7 @@ def _answer(written: int, signal: str | None, proposal: str | None, block: str) 
         "status": statuses.PROPOSED,
         "written": written,
         "location": SIGNALS_FILE,
-        "next_step": f"Call approve_apply with proposal_id={proposal} (a dry run), then with dry_run=false."
-        if proposal
-        else "Nothing to do.",
+        "next_step": proposals.next_step(proposal) if proposal else "Nothing to do.",
         "safety": SAFETY,
         "signal_id": signal,
         "proposal_id": proposal,
@@ -233,16 +227,19 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
         # After staging, because only the staged block gives the statement; a refusal rolls the transaction back.
         proposals.check_not_rejected(bound, proposals.statement_of(proposal))
-        next_step = f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false."
-        return {
-            "status": statuses.PROPOSED,
-            "written": 1,
-            "proposal_id": proposal.id,
-            "risk": proposal.get("Risk"),
-            "fingerprint": proposal.get("Fingerprint"),
-            "location": proposal.file,
-            "next_step": next_step,
-        }
+        return _edit_answer(proposal, 1)
+
+
+def _edit_answer(proposal: Block, written: int) -> dict[str, Any]:
+    return {
+        "status": statuses.PROPOSED,
+        "written": written,
+        "proposal_id": proposal.id,
+        "risk": proposal.get("Risk"),
+        "fingerprint": proposal.get("Fingerprint"),
+        "location": proposal.file,
+        "next_step": proposals.next_step(proposal.id),
+    }
 
 
 def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
@@ -250,15 +247,9 @@ def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
     proposals.check_open(ctx, twin)
     ctx.suggest(suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id))
     return {
-        "status": statuses.PROPOSED,
-        "written": 0,
-        "proposal_id": twin.id,
+        **_edit_answer(twin, 0),
         "duplicate_of": twin.id,
         "message": f"{twin.id} proposes exactly this already.",
-        "risk": twin.get("Risk"),
-        "fingerprint": twin.get("Fingerprint"),
-        "location": twin.file,
-        "next_step": f"Call approve_apply with proposal_id={twin.id} (a dry run), then with dry_run=false.",
     }
 
 

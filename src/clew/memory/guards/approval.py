@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -40,7 +40,7 @@ from clew.registry.connection import OBSERVATORY
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, operation
 from clew.registry.people import check_person
-from clew.store.rows import TableRow, delete, find, insert, load, upsert
+from clew.store.rows import TableRow, delete, find, insert, select, upsert
 from clew.store.workspaces import declare_events
 from clew.surroundings import clew_command
 
@@ -109,13 +109,6 @@ def _asks_in_doubt(check: Check, action: GuardedAction) -> bool:
     return check.action != "inform" and is_doubtful(check, action)
 
 
-def _as_a_question(item: Objection) -> Objection:
-    """What cannot be decided is put before the user, however strict the guard is."""
-    return replace(
-        item, response="ask", says=f"It cannot be told whether this command does what is guarded: {item.says}"
-    )
-
-
 def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
     """What the guards say that fire at a deed and are not overridden, the strictest first."""
     guards = _armed(ctx)
@@ -127,24 +120,23 @@ def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
     passed = _passed(ctx, [guard.id for guard in fired])
     # Asked only for the guards that fired: this runs before each tool call of an agent.
     rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired])}
-    found = [_objection(guard, rules.get(guard.id)) for guard in fired if guard.id not in passed]
-    doubted = {guard.id for guard in unclear}
-    found = [_as_a_question(item) if item.id in doubted else item for item in found]
+    found = [_objection(guard, rules.get(guard.id), guard in unclear) for guard in fired if guard.id not in passed]
     return sorted(found, key=lambda item: (-RESPONSES.index(item.response), item.id))
 
 
 def _armed(ctx: Context) -> list[Guard]:
-    rows = ctx.tx.all("SELECT * FROM guard WHERE workspace = ? ORDER BY id LIMIT ?", ctx.workspace, MOST_GUARDS)
-    return [load(Guard, row) for row in rows]
+    return select(ctx.tx, ctx.workspace, Guard, "ORDER BY id LIMIT ?", MOST_GUARDS)
 
 
-def _objection(guard: Guard, rule: Block | None) -> Objection:
+def _objection(guard: Guard, rule: Block | None, is_unclear: bool) -> Objection:
     stated = (rule.get("Statement") or rule.headline) if rule is not None else ""
     says = shorten(guard.check.message or stated or guard.check.in_words(), 300)
-    holds = rule is not None and rule.status in HOLDING
-    return Objection(
-        guard.id, guard.check.action, says, blocks.day_of(guard.ts_ms), guard.approved_by, None if holds else _GONE
-    )
+    response = guard.check.action
+    if is_unclear:
+        # What cannot be decided is put before the user, however strict the guard is.
+        response, says = "ask", f"It cannot be told whether this command does what is guarded: {says}"
+    gone = None if rule is not None and rule.status in HOLDING else _GONE
+    return Objection(guard.id, response, says, blocks.day_of(guard.ts_ms), guard.approved_by, gone)
 
 
 def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
@@ -179,13 +171,11 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
         armed = {guard.id: guard for guard in _armed(bound)}
         wanted = args.id.strip().upper() if args.id else None
         carrying = _carrying(bound, armed)
-        rows = [_row(block, armed.get(block.id)) for block in carrying if wanted in (None, block.id)]
-        lost = sorted(set(armed) - {block.id for block in carrying})
-        rows += [_orphan_row(armed[id]) for id in lost if wanted in (None, id)]
-        log = bound.tx.all(
-            "SELECT * FROM guard_override WHERE workspace = ? ORDER BY number DESC LIMIT ?", ctx.workspace, args.limit
-        )
-    overrides = [load(GuardOverride, row) for row in log]
+        rules = {block.id: block for block in carrying}
+        listed = [*rules, *sorted(set(armed) - rules.keys())]
+        rows = [_row(id, rules.get(id), armed.get(id)) for id in listed if wanted in (None, id)]
+        rest = "ORDER BY number DESC LIMIT ?"
+        overrides = select(bound.tx, ctx.workspace, GuardOverride, rest, args.limit)
     return {
         "guards": rows[: args.limit],
         "total": len(rows),
@@ -200,7 +190,7 @@ def unapproved(ctx: Context, found: Iterable[Block]) -> list[str]:
     """Of some records, those in force whose check waits for a person."""
     carrying = [block for block in found if block.status in HOLDING and _has_check(block)]
     armed = {guard.id: guard for guard in _armed(ctx)} if carrying else {}
-    return [block.id for block in carrying if _row(block, armed.get(block.id))["state"] == "waits"]
+    return [block.id for block in carrying if _row(block.id, block, armed.get(block.id))["state"] == "waits"]
 
 
 def _has_check(block: Block) -> bool:
@@ -215,18 +205,19 @@ def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
     return [block for block in found if block.id in armed or _has_check(block)]
 
 
-def _row(block: Block, guard: Guard | None) -> dict[str, Any]:
+def _row(id: str, block: Block | None, guard: Guard | None) -> dict[str, Any]:
+    """A rule and the check that it carries, that was approved, or both; a rule may be gone from its file since."""
     problem, written = None, None
     try:
-        written = check_in(block.fields)
+        written = check_in(block.fields) if block is not None else None
     except ClewError as refused:
         problem = refused.message
     check = guard.check if guard is not None else written
     is_changed = guard is not None and written is not None and written.digest != guard.digest
     return {
-        "id": block.id,
+        "id": id,
         "state": _state(block, guard, written, problem),
-        "says": shorten(block.headline, 200),
+        "says": shorten(block.headline, 200) if block is not None else check.message if check else "",
         "check": check.to_json() if check else None,
         "in_words": check.in_words() if check else problem,
         "changed_to": written.in_words() if is_changed and written else None,
@@ -236,25 +227,10 @@ def _row(block: Block, guard: Guard | None) -> dict[str, Any]:
     }
 
 
-def _orphan_row(guard: Guard) -> dict[str, Any]:
-    """A guard whose rule is gone from its file."""
-    return {
-        "id": guard.id,
-        "state": WITHDRAWN,
-        "says": guard.check.message,
-        "check": guard.check.to_json(),
-        "in_words": guard.check.in_words(),
-        "changed_to": None,
-        "approved_by": guard.approved_by,
-        "approved": rfc3339(guard.ts_ms),
-        "problem": None,
-    }
-
-
-def _state(block: Block, guard: Guard | None, written: Check | None, problem: str | None) -> str:
+def _state(block: Block | None, guard: Guard | None, written: Check | None, problem: str | None) -> str:
     if guard is None:
         return "unreadable" if problem else "waits"
-    if block.status not in HOLDING:
+    if block is None or block.status not in HOLDING:
         return WITHDRAWN
     same = written is not None and written.digest == guard.digest
     return "guards" if same else "guards, changed since"

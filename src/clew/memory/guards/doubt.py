@@ -22,21 +22,10 @@ _CODE = {
 """Programs that take code of another language, and the options before it."""
 _RUNNERS = frozenset(
     {
-        "ssh",
-        "parallel",
-        "docker",
-        "podman",
-        "kubectl",
-        "nsenter",
-        "tmux",
-        "screen",
-        "at",
-        "batch",
-        "crontab",
-        "xargs",
-        "make",
+        "ssh", "parallel", "docker", "podman", "kubectl", "nsenter", "tmux", "screen", "at", "batch", "crontab",
+        "xargs", "make",
     }
-)
+)  # fmt: skip
 """Programs that run a command among their arguments, in forms of their own."""
 _COPIERS = frozenset({"rsync", "unzip", "tar", "patch", "cpio", "bsdtar"})
 """Programs that may write anything below the folder they name."""

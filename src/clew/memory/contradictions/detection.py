@@ -43,6 +43,9 @@ AT_ONCE = 2
 them. Reading one takes as long as the rest of the call; of the others the author hears with the next answer."""
 NEAREST = 8
 """Neighbours beside which a record is read at all."""
+LEAST = 6
+"""Neighbours beside which a record that was applied one by one is read, however many others wait: an import is longer
+than a person is patient, and what agents keep meanwhile counts."""
 MANY = 50
 """Where more records change at once, as when files are read in, they are compared after the commit only."""
 REPEATED = 0.6
@@ -100,7 +103,8 @@ def _near(ctx: Context, changed: Sequence[Assertion], most: int) -> dict[str, li
     held = {assertion.id: assertion for assertion in changed}
     found = neighbours.nearest(ctx, [assertion.wording for assertion in changed])
     against = _open_against(ctx, set(held))
-    ids = {id: list(dict.fromkeys([*against[id], *found[id][:most]])) for id in held}
+    reach = {id: max(most, LEAST) if held[id].block.origin == "apply" else most for id in held}
+    ids = {id: list(dict.fromkeys([*against[id], *found[id][: reach[id]]])) for id in held}
     others = live(ctx, set(chain.from_iterable(ids.values())))
     near = {id: [others[other] for other in ids[id] if other in others] for id in held}
     return {id: [other for other in near[id] if other.may_meet(held[id])] for id in held}

@@ -30,6 +30,7 @@ from tests.waiting import until
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin") or shutil.which("nginx")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+TRIES = 5
 PROGRAMS, CALLS = 4, 12
 BY_THE_PROXY = {502, 504}
 """What a proxy answers for a server that ended under a request."""
@@ -103,7 +104,8 @@ def kept(post: Post, who: int, number: int, again: str = "") -> str:
     """The id of a note; a call that the proxy could not bring to an end is repeated under its request id."""
     arguments = {"kind": "note", "text": f"note {number} of program {who}", "fmt": "json"}
     arguments["request_id"] = f"{again}program-{who}-{number}"
-    answer = whole(post, arguments) or whole(post, arguments)
+    # More than once: a server that is killed on a busy machine may take another request before it is gone.
+    answer = next(filter(None, (whole(post, arguments) for _ in range(TRIES))), None)
     assert answer is not None
     assert answer.status_code == 200, answer.text
     envelope = envelope_of(message_of(answer)["result"])

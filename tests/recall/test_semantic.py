@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clew.app import Clew
+from clew.faces.cli.checks import check_store
 from clew.recall.ranking import _dense
 from tests.conftest import Caller
 from tests.waiting import until
@@ -56,12 +58,20 @@ def test_a_postgresql_without_pgvector_finds_by_meaning_what_sqlite_finds(
         answers = (store("hybrid_search", query=query, sources=["all"]) for query in QUESTIONS)
         return [[(hit["_id"], hit["score"]) for hit in answer["results"]] for answer in answers]
 
+    def recalled(store: Caller) -> list[list[dict[str, Any]]]:
+        answers = (store("recall", query=query, sources=["all"]) for query in QUESTIONS)
+        return [[{**hit, "ts": None} for hit in answer["results"]] for answer in answers]
+
+    assert recalled(team) == recalled(semantic)
     assert found(team) == found(semantic)
     assert [hits[0][0] for hits in found(team)] == ["notes@3", "notes@4", "notes@1", "notes@2"]
     vectors = team("index_stats")["vectors"]
     assert (vectors["count"], vectors["lag"]) == (len(TEXTS), 0)
     assert vectors["compared_by"] == "this process"
     assert vectors["pgvector"] == "not available on the server"
+    [finding] = [finding for finding in check_store(team.clew) if finding.check == "vectors"]
+    told = f"{len(TEXTS)} stored, 0 missing, compared by this process; pgvector: not available on the server"
+    assert (finding.state, finding.detail) == ("ok", told)
 
 
 def test_the_lag_is_visible_until_vectors_are_made(semantic: Caller) -> None:

@@ -27,7 +27,7 @@ from clew.reasoning.scope import scope_of
 from clew.records.links import SOURCES, Links, links_of
 from clew.records.open import Open, bare_id, events_of, find_record, inner_of, surroundings, unknown_record
 from clew.records.undo import undo_events
-from clew.records.verdicts import verdict_of
+from clew.records.verdicts import verdict_of, verdicts
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
@@ -178,7 +178,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
         "workspace": ctx.workspace,
         **fields,
         "chain": [{**names[other].to_json(), "here": other == id} for other in chain] if len(chain) > 1 else [],
-        **_shown_links(links.incoming, outgoing, names, limit),
+        **_shown_links(links.incoming, outgoing, _labelled(ctx, names), limit),
         "rests_on_it": len(around.get("rests_on_it", [])),
         "fallen_premises": around.get("fallen_premises", []),
         "state": verdict.state.value,
@@ -208,12 +208,22 @@ def _with_origin(ctx: Context, opened: Opened, fields: Json, events: Sequence[Js
     return fields | {"author": author, "created_ms": fields["created_ms"] or _moment(events[-1]["ts"])}
 
 
+def _labelled(ctx: Context, names: Mapping[str, Named]) -> dict[str, Json]:
+    """Records by id as links name them; what was replaced, is disputed or rests on what fell says so."""
+    doubted = {
+        id: verdict.label
+        for id, verdict in verdicts(ctx, list(names)).items()
+        if verdict.replaced_by or verdict.suspect or verdict.disputed_with
+    }
+    return {id: named.to_json() | ({"label": doubted[id]} if id in doubted else {}) for id, named in names.items()}
+
+
 def _shown_links(
-    incoming: Sequence[RecordLink], outgoing: Sequence[RecordLink], names: Mapping[str, Named], limit: int
+    incoming: Sequence[RecordLink], outgoing: Sequence[RecordLink], names: Mapping[str, Json], limit: int
 ) -> Json:
     return {
-        "incoming": [{"rel": link.rel, **names[link.start].to_json()} for link in incoming[:limit]],
-        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in outgoing[:limit]],
+        "incoming": [{"rel": link.rel, **names[link.start]} for link in incoming[:limit]],
+        "outgoing": [{"rel": link.rel, **names[link.end]} for link in outgoing[:limit]],
         "more_links": max(len(incoming), len(outgoing)) > limit,
     }
 

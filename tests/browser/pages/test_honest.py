@@ -69,12 +69,14 @@ def test_a_record_says_once_and_by_titles_what_became_of_it(own_page: Reader, ow
     own_page.settled()
     own_page.says(".warns", "it rests on “The quay has two cranes”, which was withdrawn: One was sold")
     assert "RestsOn" not in own_page.text("main"), "that stands among its links"
+    own_page.says("main .record-head .badge.warn", "suspect: rests on")
     press(own_page, "“The quay has two cranes”", ".warns a")
     own_page.says("#panel .record-title", "The quay has two cranes")
     own_page.until("document.querySelectorAll('#panel [data-version]').length === 2")
     said = own_page.each("#panel [data-version] p", "e.innerText.replaceAll('\\n', ' ')")
     assert said[0].startswith("2 withdrawn by claude-code") and said[1].startswith("1 written by codex"), said
     own_page.says("#panel .record-head", "by codex")
+    own_page.says("#panel .links .badge.warn", "suspect: rests on")
 
 
 def test_a_proposal_leads_to_its_decision(own_page: Reader, own_agent: Caller) -> None:

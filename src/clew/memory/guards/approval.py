@@ -174,8 +174,8 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
         rules = {block.id: block for block in carrying}
         listed = [*rules, *sorted(set(armed) - rules.keys())]
         rows = [_row(id, rules.get(id), armed.get(id)) for id in listed if wanted in (None, id)]
-        rest = "ORDER BY number DESC LIMIT ?"
-        overrides = select(bound.tx, ctx.workspace, GuardOverride, rest, args.limit)
+        newest = "TRUE ORDER BY number DESC LIMIT ?"
+        overrides = select(bound.tx, ctx.workspace, GuardOverride, newest, args.limit)
     return {
         "guards": rows[: args.limit],
         "total": len(rows),

@@ -5,36 +5,13 @@ import { badge, idLink, proofBadge } from "../parts.js";
 import { byWords } from "../people.js";
 import { link } from "../router.js";
 
-const HIDDEN = new Set([
-  "Date",
-  "Status",
-  "Statement",
-  "Title",
-  "Text",
-  "Rationale",
-  "Excerpt",
-  "Ops",
-  "Fingerprint",
-  "ProposalId",
-  "Rollback",
-  "Created",
-  "ContentHash",
-  "Snapshot",
-  "Diff",
-  "Sources",
-  "Signal",
-  "Evidence",
-  "RollbackPlan",
-  "Objects",
-  "Author",
-  "History",
-  "Digest",
-  "Type",
-  "ProposedBy",
-  "FilesTouched",
-  "Receipt",
-  "Priority",
-]);
+// Said above in words of its own, or of no use to who reads.
+const HIDDEN = new Set(
+  (
+    "Date Status Statement Title Text Rationale Excerpt Ops Fingerprint ProposalId Rollback Created ContentHash Snapshot" +
+    " Diff Sources Signal Evidence RollbackPlan Objects Author History Digest Type ProposedBy FilesTouched Receipt Priority"
+  ).split(" "),
+);
 const WORDS = {
   TargetBlock: "Would change",
   DeferredUntil: "Put off until",

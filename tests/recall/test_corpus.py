@@ -51,7 +51,6 @@ def change(ctx: Context, chance: random.Random, count: int) -> None:
 def told(corpus: Corpus) -> dict[str, Any]:
     """What a corpus says of its living items, whatever its own numbers are."""
     words = corpus.words()
-    names = {number: name for name, number in corpus.statuses.items()}
     found = {}
     for slot in np.flatnonzero(corpus.alive).tolist():
         before, after = int(corpus.before[slot]), int(corpus.after[slot])
@@ -60,7 +59,7 @@ def told(corpus: Corpus) -> dict[str, Any]:
             corpus.lengths[slot].tolist(),
             int(corpus.seq[slot]),
             int(corpus.when[slot]),
-            names[int(corpus.status[slot])],
+            corpus.status_of(slot),
             corpus.place(slot),
             bool(corpus.question[slot]),
             bool(corpus.continues[slot]),

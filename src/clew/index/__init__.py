@@ -1,4 +1,4 @@
-"""The search index: items, their words and vectors, and the compact segments that a starting process reads.
+"""The search index: items, their words and vectors, written with what is found.
 
-Stands on the store and knows no domain: whoever keeps something findable hands an `Item` to `indexing`.
+Stands on the store and knows no domain: whoever keeps something findable hands an `Item` to `items`.
 """

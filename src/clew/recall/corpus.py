@@ -7,6 +7,7 @@ item in every array; a changed item gets a new slot, and its old slot is marked 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from collections.abc import Sequence as Listed
 from typing import Any, TypeVar, cast
 
@@ -27,6 +28,7 @@ HOUR_MS = 3_600_000
 FEW = 16
 """Up to this many new items are linked one by one; for more, sorting all items again is cheaper."""
 Slots = NDArray[np.int64]
+ALL = slice(None)
 DatabaseResource = TypeVar("DatabaseResource")
 
 
@@ -37,8 +39,6 @@ class Corpus:
         self.runs: list[PostingRun] = []
         self.vocabulary = Names()
         self.sources = Names()
-        self.kinds = Names()
-        self.statuses = Names()
         self.shelves = Names()
         """Source, kind and status together: few combinations, and what a status means depends on all three."""
         self.speakers = Names()
@@ -47,8 +47,6 @@ class Corpus:
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
-        self.kind = np.zeros(0, np.int32)
-        self.status = np.zeros(0, np.int32)
         self.shelf = np.zeros(0, np.int32)
         self.speaker = np.zeros(0, np.int32)
         self.document = np.zeros(0, np.int64)
@@ -140,8 +138,6 @@ class Corpus:
         self.when = _extended(self.when, np.array(happened, np.int64))
         self.question = _extended(self.question, np.fromiter(map(_asks, columns.terms), bool, size))
         self.source = _extended(self.source, _codes(columns.source, self.sources))
-        self.kind = _extended(self.kind, _codes(columns.kind, self.kinds))
-        self.status = _extended(self.status, _codes(columns.status, self.statuses))
         shelves = zip(columns.source, columns.kind, columns.status, strict=True)
         self.shelf = _extended(self.shelf, np.fromiter(map(self.shelves.__getitem__, shelves), np.int32, size))
         self.speaker = _extended(self.speaker, _codes(columns.speaker, self.speakers))
@@ -168,6 +164,19 @@ class Corpus:
         """The branch and document of an item; None for an item without a document."""
         number = int(self.document[slot])
         return self.documents.in_order[number] if number >= 0 else None
+
+    def are(self, slots: Slots | slice, test: Callable[[str, str | None, str | None], bool]) -> NDArray[np.bool_]:
+        """Which of these items are such: the test is asked once for each source, kind and status that there are."""
+        passed = np.array([test(*shelf) for shelf in self.shelves] or [False], bool)
+        return passed[self.shelf[slots]]
+
+    def kind_of(self, slot: int) -> str | None:
+        kind: str | None = self.shelves.in_order[self.shelf[slot]][1]
+        return kind
+
+    def status_of(self, slot: int) -> str | None:
+        status: str | None = self.shelves.in_order[self.shelf[slot]][2]
+        return status
 
     def term(self, word: str) -> int | None:
         return self.vocabulary.get(word)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from clew.index.terms import stem
 from clew.kinds.catalogue import kind_named, state_of_item
-from clew.kinds.state import OVER, State
+from clew.kinds.state import OVER
 from clew.kinds.statuses import DISPROVED
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
@@ -155,7 +154,7 @@ def _no_longer_holds(scene: Scene, slots: Slots) -> Floats:
     """1 for records that no longer hold (the weight is negative); 0 for all if the question asks about the past."""
     if scene.query.history:
         return np.zeros(len(slots), np.float32)
-    return in_states(scene.corpus, slots, OVER).astype(np.float32)
+    return scene.corpus.are(slots, _is_over).astype(np.float32)
 
 
 def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
@@ -163,23 +162,24 @@ def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
 
     A guess that was disproved is an answer of its own: it says what was found not to be so.
     """
-    disproved = [code for status, code in corpus.statuses.items() if status.lower() == DISPROVED]
-    return in_states(corpus, slots, OVER) & ~np.isin(corpus.status[slots], disproved)
+    return corpus.are(slots, _is_outdated)
 
 
-def in_states(corpus: Corpus, slots: Slots, wanted: Sequence[State]) -> NDArray[np.bool_]:
-    """Which of these items are in one of some states: what a status means depends on source and kind."""
-    meant = np.array([_state_of(*shelf) in wanted for shelf in corpus.shelves], bool)
-    return meant[corpus.shelf[slots]] if len(slots) else np.zeros(0, bool)
+def _is_outdated(source: str, kind: str | None, status: str | None) -> bool:
+    return _is_over(source, kind, status) and (status or "").lower() != DISPROVED
+
+
+def _is_over(source: str, kind: str | None, status: str | None) -> bool:
+    return _state_of(source, kind, status) in OVER
 
 
 def _kinds(scene: Scene, slots: Slots) -> Floats:
     """1 for a kind that the question names; how much it binds if it says what somebody is about to do."""
     asked = set(scene.query.terms)
-    worth = [_kind_worth(kind, asked, scene.query.doing) for kind in scene.corpus.kinds]
+    worth = [_kind_worth(kind or "", asked, scene.query.doing) for _, kind, _ in scene.corpus.shelves]
     if not any(worth):
         return np.zeros(len(slots), np.float32)
-    return np.array(worth, np.float32)[scene.corpus.kind[slots]]
+    return np.array(worth, np.float32)[scene.corpus.shelf[slots]]
 
 
 def _kind_worth(kind: str, asked: set[str], doing: bool) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.index.item_reads import items_by_ref, links_of, links_to
+from clew.kinds.statuses import PROPOSED
 from clew.reasoning.graph.reads import edges_beside
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context
@@ -63,9 +64,9 @@ def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, i
     What is only proposed in the place of another has not taken it.
     """
     after: dict[int, int] = {}
-    frontier, waiting = outdated, corpus.statuses.get("proposed", -1)
+    frontier = outdated
     for _ in range(MOST_REPLACED):
-        near = [item for item in _neighbours(ctx, corpus, frontier) if corpus.status[item[2]] != waiting]
+        near = [item for item in _neighbours(ctx, corpus, frontier) if corpus.status_of(item[2]) != PROPOSED]
         found = {start: slot for start, relation, slot in near if relation in SUCCEEDED}
         found = {start: slot for start, slot in found.items() if start not in after and slot != start}
         if not found:
@@ -77,14 +78,13 @@ def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, i
 
 def proposed_instead(ctx: Context, corpus: Corpus, slots: list[int]) -> dict[int, int]:
     """For each of these slots, the newest record that is proposed in its place and waits for somebody's word."""
-    waiting = corpus.statuses.get("proposed", -1)
     place = {corpus.refs[slot]: slot for slot in slots}
     found: dict[int, int] = {}
     rows = links_to(ctx.tx, ctx.workspace, list(place))
     slot_by_id = corpus.slot_by_id([row["id"] for row in rows])
     for row in rows:
         slot = slot_by_id.get(row["id"])
-        if slot is not None and row["relation"] in PROPOSING and corpus.status[slot] == waiting:
+        if slot is not None and row["relation"] in PROPOSING and corpus.status_of(slot) == PROPOSED:
             found[place[row["target"]]] = max(slot, found.get(place[row["target"]], slot))
     return found
 

@@ -14,7 +14,7 @@ from clew.freed_memory import give_back
 from clew.index.item_reads import MOST_WORDS, index_state, items_as_of, items_by_id
 from clew.index.postings import FIELD_COUNT
 from clew.index.vectors import count, server
-from clew.recall.corpus import Corpus
+from clew.recall.corpus import ALL, Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.likeness import Likeness, ServedVectors, Vectors
 from clew.recall.models import Embedder
@@ -138,8 +138,7 @@ def _scores(corpus: Corpus, words: list[str]) -> NDArray[np.int32]:
 def _visible(corpus: Corpus, sources: tuple[str, ...]) -> NDArray[np.bool_]:
     if not sources:
         return corpus.alive
-    codes = [corpus.sources[name] for name in sources if name in corpus.sources]
-    return np.asarray(corpus.alive & np.isin(corpus.source, codes), bool)
+    return np.asarray(corpus.alive & corpus.are(ALL, lambda source, *_: source in sources), bool)
 
 
 def _best(corpus: Corpus, scores: NDArray[np.int32], limit: int) -> list[int]:

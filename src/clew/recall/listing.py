@@ -10,10 +10,10 @@ import numpy as np
 
 from clew.ids import MENTIONED, normal_id
 from clew.index.item_reads import item_named, items_by_id, items_by_ref, items_of_day
+from clew.kinds.catalogue import state_of_item
 from clew.kinds.state import ENDED
 from clew.memory.files.sync import sync
 from clew.recall.answer import NO_PREVIEW, NOTICE, listed_json, previews
-from clew.recall.features import in_states
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import analyse
@@ -90,11 +90,15 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
             search = Search(bound, request)
             corpus = search.corpus(bound, kernel)
             slots = np.flatnonzero(search.visible(corpus))
-            slots = slots if request.history else slots[~in_states(corpus, slots, ENDED)]
+            slots = slots if request.history else slots[~corpus.are(slots, _has_ended)]
             slots = slots[np.argsort(-corpus.seq[slots], kind="stable")]
             ids = [int(corpus.ids[slot]) for slot in slots[: request.limit]]
         rows = items_by_id(bound.tx, bound.workspace, ids)
         return _listing(bound, request, [rows[id] for id in ids if id in rows], len(slots) - len(ids))
+
+
+def _has_ended(source: str, kind: str | None, status: str | None) -> bool:
+    return state_of_item(source, kind, status) in ENDED
 
 
 def listing(ctx: Context, request: Request, rows: list[Row]) -> dict[str, Any]:

@@ -16,14 +16,13 @@ from clew.index.item_reads import items_by_id, items_of_past
 from clew.index.terms import terms
 from clew.kinds.catalogue import state_of_item
 from clew.kinds.kind import BLOCK
-from clew.kinds.state import LIVE
 from clew.kinds.statuses import ACTIVE, SUPERSEDED
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NO_PREVIEW, NOTICE, beside_json, previews, replaced_by, result_json
 from clew.recall.authors import authors_of
-from clew.recall.corpus import Corpus
-from clew.recall.features import in_states, outdated
+from clew.recall.corpus import ALL, Corpus
+from clew.recall.features import outdated
 from clew.recall.figures import note_question
 from clew.recall.floor import Relevance, above_nought, beside_the_best, judge, near_the_best, strengths, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
@@ -43,7 +42,7 @@ from clew.recall.selection import (
     diversify,
     fold,
     idle_work,
-    work_among,
+    is_work,
 )
 from clew.recall.semantic_arm import SemanticArm
 from clew.recall.uses import note_use
@@ -149,7 +148,7 @@ class Search:
         # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
         if self._is_led_by_work(ranked):
-            known = ranked.reordered(np.flatnonzero(~work_among(corpus, ranked.slots)))
+            known = ranked.reordered(np.flatnonzero(~corpus.are(ranked.slots, is_work)))
             of_known = judge(known, kernel, query)
             verdict, self.known_first = (of_known, True) if of_known.reaches_bar else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
@@ -158,7 +157,7 @@ class Search:
 
     def _is_led_by_work(self, ranked: Ranked) -> bool:
         """Whether a step or a proof stands before everything that is known, and nobody asked for such."""
-        return self.known_first and bool(work_among(ranked.scene.corpus, ranked.slots[:1]).any())
+        return self.known_first and bool(ranked.scene.corpus.are(ranked.slots[:1], is_work).any())
 
     def corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
         if self.request.as_of is None:
@@ -169,26 +168,23 @@ class Search:
     def visible(self, corpus: Corpus) -> NDArray[np.bool_]:
         visible = self._of_any_kind(corpus)
         if self.request.kinds:
-            visible &= _of_kinds(corpus, frozenset(self.request.kinds))
+            visible &= corpus.are(ALL, self._is_of_kind)
         return visible
+
+    def _is_of_kind(self, source: str, kind: str | None, _: str | None) -> bool:
+        """Thoughts, evidence and notes have no kind and are found by their source."""
+        wanted = self.request.kinds
+        return (kind or "").lower() in wanted or (source in wanted and source != "task")
 
     def _of_any_kind(self, corpus: Corpus) -> NDArray[np.bool_]:
         visible = corpus.alive.copy()
         if self.request.sources:
-            codes = [corpus.sources[name] for name in self.request.sources if name in corpus.sources]
-            visible &= np.isin(corpus.source, codes)
+            visible &= corpus.are(ALL, lambda source, *_: source in self.request.sources)
         if self.request.active_only:
-            visible &= self._holding(corpus)
+            visible &= corpus.are(ALL, holds)
         if self.request.refs is not None:
             visible &= np.fromiter((ref in self.request.refs for ref in corpus.refs), np.bool_, len(corpus))
         return visible
-
-    def _holding(self, corpus: Corpus) -> NDArray[np.bool_]:
-        active = [code for status, code in corpus.statuses.items() if status.lower() == ACTIVE]
-        blocks = corpus.source == corpus.sources.get(BLOCK, -1)
-        others = ~blocks & in_states(corpus, np.arange(len(corpus)), LIVE)
-        found: NDArray[np.bool_] = others | (blocks & np.isin(corpus.status, active))
-        return found
 
     def _rank(
         self,
@@ -231,7 +227,7 @@ class Search:
         worth &= above_nought(ranked)
         if not query.history and self.request.as_of is None:
             worth &= ~self._gives_way(corpus, ranked)
-        work = work_among(corpus, ranked.slots) & self.known_first
+        work = corpus.are(ranked.slots, is_work) & self.known_first
         worth &= ~idle_work(ranked, work)
         kept, folded = fold(corpus, ranked, worth, most)
         if query.intent.rerank == "diversity":
@@ -250,9 +246,8 @@ class Search:
         late = outdated(corpus, ranked.slots)
         if self.request.kinds:
             return late
-        superseded = corpus.statuses.get(SUPERSEDED, -1)
         known = np.isin(ranked.slots, list(ranked.replaced))
-        orphaned = (corpus.status[ranked.slots] == superseded) & ~known
+        orphaned = corpus.are(ranked.slots, lambda _source, _kind, status: status == SUPERSEDED) & ~known
         return np.asarray(late & ~orphaned, bool)
 
     def _answer(
@@ -370,13 +365,6 @@ def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:
         turn = {"DiaID": talk[ref]} if ref in talk else {}
         found[ref] = {"file": file, "line": line, **turn, **({"author": authors[ref]} if ref in authors else {})}
     return found
-
-
-def _of_kinds(corpus: Corpus, wanted: frozenset[str]) -> NDArray[np.bool_]:
-    """Items of the wanted kinds. Thoughts, evidence and notes have no kind and are found by their source."""
-    kinds = [code for kind, code in corpus.kinds.items() if (kind or "").lower() in wanted]
-    sources = [code for source, code in corpus.sources.items() if source in wanted and source != "task"]
-    return np.isin(corpus.kind, kinds) | np.isin(corpus.source, sources)
 
 
 def _replaced_json(heir: int | None, corpus: Corpus) -> dict[str, Any]:

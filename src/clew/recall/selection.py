@@ -31,10 +31,9 @@ def asks_for_work(question: str) -> bool:
     return not WORK_WORDS.isdisjoint(question.lower().replace("?", " ").split())
 
 
-def work_among(corpus: Corpus, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the items are work. A step repeats the words of what it is about, and a proof those of its command."""
-    codes = [corpus.sources[name] for name in WORK if name in corpus.sources]
-    return np.asarray(np.isin(corpus.source[slots], codes), bool)
+def is_work(source: str, _kind: str | None, _status: str | None) -> bool:
+    """A step repeats the words of what it is about, and a proof those of its command."""
+    return source in WORK
 
 
 def idle_work(ranked: Ranked, work: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -58,7 +57,11 @@ def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) ->
             continue
         words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
         twin = next((place for place, other in seen if _alike(words, other)), None)
-        if twin is not None and _said_exactly(ranked, at) and corpus.kind[slot] != corpus.kind[ranked.slots[twin]]:
+        if (
+            twin is not None
+            and _said_exactly(ranked, at)
+            and corpus.kind_of(slot) != corpus.kind_of(ranked.slots[twin])
+        ):
             twin = None  # one text kept as a rule and as a lesson: a question in its words may mean either
         if twin is None:
             seen.append((at, words))

@@ -90,8 +90,7 @@ def _lift(ranked: Ranked, held: Floats) -> NDArray[np.float64]:
     In a conversation, a turn that asked the same question is not its answer, so it comes right behind the best item.
     """
     corpus, slots = ranked.scene.corpus, ranked.slots
-    records = [code for source, code in corpus.sources.items() if source in RECORDS]
-    turns = corpus.question[slots] & ~np.isin(corpus.source[slots], records)
+    turns = corpus.question[slots] & ~corpus.are(slots, lambda source, *_: source in RECORDS)
     lift = held.astype(np.float64) * (float(np.ptp(ranked.scores)) + 1.0)
     top = float(ranked.scores.max())
     return np.where(turns & (held > 0), np.maximum(top - BEHIND - ranked.scores, BEHIND), lift)

@@ -133,7 +133,7 @@ class _Reader:
     def _open(self, section: str) -> None:
         self.section = section
         self.config.setdefault(section, {})
-        if section not in self.specs and section not in KNOWN.get(self.name, ()):
+        if section not in self.specs and section not in KNOWN.get(self.name, ()) and section not in RETIRED:
             raise ValueError(f"section {section} is unknown; known: {', '.join(self.specs) or 'none'}")
 
     def _set(self, key: str, value: str) -> None:
@@ -146,7 +146,7 @@ class _Reader:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
         elif is_foreign(self.name, self.section, key):
             self._set_foreign(key, value)
-        elif self.section.startswith("floor_") and key in RETIRED:
+        elif self.section in RETIRED:
             self.unused.append(f"{self.section}.{key}")
         else:
             known = ", ".join(self.specs.get(self.section, {})) or "none"

@@ -3,7 +3,7 @@
 A softmax over a question's candidates, the evidence as the target, all questions with evidence. First the features
 that words alone give, then the weight of the meaning arm with the others held. Beside the figures of the shipped and of
 the fitted weights stand those of weights that never saw the conversation they are measured on. Prints the shipped and
-the fitted numbers of `memory/kernel_defaults.py` side by side. The floor is left aside here; `silence` measures it.
+the fitted numbers of `memory/kernel_defaults.py` side by side.
 """
 
 from __future__ import annotations

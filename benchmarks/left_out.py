@@ -1,12 +1,12 @@
 """Recall with one shape left out: `python -m benchmarks left_out`; CLEW_LOCOMO and CLEW_BEAM may name their files.
 
-The weights of the features and the bar of silence are fitted on all shapes but one and measured on that one, beside
+The weights of the features are fitted on all shapes but one and measured on that one, beside
 what is shipped and what is fitted on all. Shapes: records of agents (`data/agentmem`), young projects (`data/young`),
 other shapes (`data/shapes`: a renovation, commit subjects, a kitchen, a notebook), project chats (BEAM), talk
 (LoCoMo), generated talk and chats (`recall/generated`), and collections made of what this
 machine has (`samples`). The weights start from the same number each, so that nothing of the shape that is left out is
 in them. A second table leaves out one project, chat or conversation at a time and shows the mean and the spread over
-them. Prints the weights and bars that all shapes together give, for `memory/kernel_defaults.py`.
+them. Prints the weights that all shapes together give, for `memory/kernel_defaults.py`.
 
 What the search met is kept in `results/trials`: the first run asks some thousand questions, later ones fit only.
 """
@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from benchmarks.fit_recall import kept_model
 from benchmarks.recall import generated, mixture
-from benchmarks.recall.bar import MEANING, WORDS, Bar, fitted_bar, judged, unanswerable
 from benchmarks.recall.data import Collection, agentmem, from_conversation, read, store
 from benchmarks.recall.kept_trials import kept
 from benchmarks.recall.mixture import PAGES, TALK, Mixed
@@ -40,17 +39,10 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.settings import load_settings
 
-BARS = ("agentmem", "projects", "young", "assistant", "scattered")
-"""Shapes of pages that are part of the project and ask what nothing answers: the bar is fitted on them."""
 FOLDED = ("agentmem", "projects", "beam", "locomo")
 """Shapes whose projects, chats and conversations are left out one by one."""
-FOLDED_BARS = ("agentmem", "projects")
-"""The same for the bar: shapes of several projects, each with questions that nothing answers."""
-ENOUGH = 18
-"""Records that a store must have before evidence is taken out of it: of a few, too little else is left."""
-WORDS_ONLY = ("samples", "spread")
-"""Samples, to spare hours of embedding; longer scattered words, because a bar with the model that was taught them
-refuses more good questions and lets more bad ones pass."""
+WORDS_ONLY = ("samples",)
+"""Measured by words alone, to spare hours of embedding."""
 AGENTMEM = Path(__file__).parent / "data" / "agentmem"
 PROJECTS = Path(__file__).parent / "data" / "projects"
 SHAPES = Path(__file__).parent / "data" / "shapes"
@@ -63,14 +55,12 @@ Shapes = dict[str, list[Trial]]
 def main(quick: bool = False) -> None:
     ranking = Report("left_out", "Recall with one shape left out (floor on)")
     folds = Report("left_out_folds", "Recall with one project, chat or conversation left out: mean and spread")
-    silence = Report("left_out_silence", "Silence among pages with one shape left out")
     model = None if quick else kept_model()
     for arm, embedder in [("words", None)] + ([("meaning", model)] if model else []):
         shapes = gathered(arm, embedder, quick)
         compare_weights(ranking, arm, shapes)
         compare_folds(folds, arm, shapes)
-        compare_bars(silence, arm, shapes)
-    for report in (ranking, folds, silence):
+    for report in (ranking, folds):
         report.save()
 
 
@@ -117,45 +107,6 @@ def reached(trials: list[Trial], weights: Mixed) -> dict[str, float]:
     return {name: found[name] for name in FIGURES}
 
 
-def compare_bars(report: Report, arm: str, shapes: Shapes) -> None:
-    names = MEANING if arm == "meaning" else WORDS
-    ours = [trial for shape in BARS for trial in shapes.get(shape, ())]
-    everything = fitted_bar(ours, names)
-    for shape, trials in shapes.items():
-        if not any(map(unanswerable, trials)):
-            continue
-        report.row(arm=arm, shape=shape, numbers="shipped", **judged(trials))
-        if shape != "talk":
-            others = [trial for trial in ours if shape not in (trial.shape, _made_of(trial))]
-            apart = fitted_bar(others, names)
-            report.row(arm=arm, shape=shape, numbers="fitted", **judged(trials, _always(everything)))
-            report.row(arm=arm, shape=shape, numbers="shape left out", **judged(trials, _always(apart)))
-        if shape in FOLDED_BARS:
-            report.row(arm=arm, shape=shape, numbers="project left out", **judged(trials, _bars(ours, shape, names)))
-    print(f"floor_{arm}_pages:", printed(everything))
-
-
-def _always(bar: Bar) -> Callable[[Trial], Bar]:
-    return lambda _: bar
-
-
-def _bars(trials: list[Trial], shape: str, names: tuple[str, ...]) -> Callable[[Trial], Bar]:
-    """For each project of a shape the bar that never saw it, though it saw others of its shape."""
-    stores = sorted({trial.store for trial in trials if trial.shape == shape})
-    found = {place: fitted_bar([trial for trial in trials if trial.store != place], names) for place in stores}
-    return lambda trial: found[trial.store]
-
-
-def _made_of(trial: Trial) -> str:
-    """The shape whose store was asked: scattered words of agentmem's records are no stranger to agentmem."""
-    return trial.store.partition("/")[0]
-
-
-def printed(bar: Bar) -> str:
-    numbers = [f"{name}={weight:.2f}" for name, weight in bar.weights.items()]
-    return f"{', '.join(numbers)}, needed={bar.needed:.2f}; log-odds at the bar {bar.odds:.2f}"
-
-
 def printed_weights(weights: Mixed) -> str:
     talk = ", ".join(f"{name}={weights.talk[name]:.1f}" for name in TALK)
     return f"{talk}; pages: {', '.join(f'{name}={weights.pages[name]:.1f}' for name in PAGES)}"
@@ -181,11 +132,6 @@ class Shape:
     def collections(self) -> Iterator[Collection]:
         if self.name in generated.SHAPES:
             yield from generated.shape(self.name)
-        elif self.name == "scattered":
-            yield from map(generated.scattered, [*read("agentmem", AGENTMEM), *generated.shape("assistant")])
-        elif self.name == "spread":
-            for collection in (*agentmem(AGENTMEM), *agentmem(PROJECTS, "projects"), *generated.shape("assistant")):
-                yield generated.scattered(collection, generated.SPREAD)
         elif self.name == "samples":
             for number, sample in enumerate(collections()):
                 yield replace(from_conversation(sample, sample.name), name=f"samples/{number}")
@@ -205,8 +151,6 @@ def sets(quick: bool) -> Iterator[tuple[str, list[Path], Shape]]:
         yield path.stem, [path], Shape(path.stem, path)
     for name in generated.SHAPES:
         yield name, [generated.DATA], Shape(name)
-    yield "scattered", [AGENTMEM, generated.DATA], Shape("scattered")
-    yield "spread", [AGENTMEM, PROJECTS, generated.DATA], Shape("spread")
     for name, variable in (("beam", "CLEW_BEAM"), ("locomo", "CLEW_LOCOMO")):
         if os.environ.get(variable) and not quick:
             path = Path(os.environ[variable])
@@ -237,5 +181,4 @@ def asked(place: Context, collection: Collection, model: KeptVectors | None) -> 
     if model is not None:
         fill(place, model)
         model.save()
-    take = collection.shape in BARS and len(collection.records) >= ENOUGH
-    return list(gather(place, collection, model, take))
+    return list(gather(place, collection, model))

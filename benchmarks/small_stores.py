@@ -1,15 +1,13 @@
 """Recall in young projects: `python -m benchmarks small_stores`.
 
 Stores of five to two dozen records, kept one by one as an agent keeps them (`data/young`), and what is asked of them at
-each size. Both sides of silence: answerable questions that are refused (all, and those whose evidence stood among the
-first ten), and questions without an answer that get silence. Nothing is fitted here.
+each size: where the evidence stands, and which questions get no answer at all or a weak one. Nothing is fitted here.
 """
 
 from __future__ import annotations
 
 from benchmarks.fit_recall import kept_model
 from benchmarks.left_out import asked
-from benchmarks.recall.bar import judged
 from benchmarks.recall.trials import Trial
 from benchmarks.recall.vectors import KeptVectors
 from benchmarks.recall.young import stages, young
@@ -27,7 +25,7 @@ def main(quick: bool = False) -> None:
     for arm, embedder in [("words", None)] + ([("meaning", model)] if model else []):
         trials = gathered(embedder)
         for size in sorted(trials):
-            report.row(arm=arm, records=size, **placed(trials[size]), **judged(trials[size]))
+            report.row(arm=arm, records=size, **placed(trials[size]), **doubted(trials[size]))
     report.save()
 
 
@@ -54,3 +52,16 @@ def placed(trials: list[Trial]) -> dict[str, float]:
         "first": sum(place == 0 for place in places) / max(len(places), 1),
         "first_five": sum(place < 5 for place in places) / max(len(places), 1),
     }
+
+
+def doubted(trials: list[Trial]) -> dict[str, float]:
+    good, bad = ([trial for trial in trials if trial.answerable is wanted] for wanted in (True, False))
+    return {
+        "good_empty": _share([not trial.shown for trial in good]),
+        "good_weak": _share([trial.weak for trial in good]),
+        "bad_weak": _share([trial.weak or not trial.shown for trial in bad]),
+    }
+
+
+def _share(values: list[bool]) -> float:
+    return sum(values) / max(len(values), 1)

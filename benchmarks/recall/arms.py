@@ -51,7 +51,7 @@ class Figures:
             found["current_first"] = _share(self.current)
         if self.silent:
             found |= {"silence": _share(self.silent), "refused": _share(self.refused)}
-            found["auc"] = _area(self.answerable, self.unanswerable)
+            found["auc"] = area(self.answerable, self.unanswerable)
         return found
 
 
@@ -114,7 +114,7 @@ def _share(values: list[bool]) -> float:
     return round(sum(values) / max(len(values), 1), 4)
 
 
-def _area(good: list[float], bad: list[float]) -> float:
+def area(good: list[float], bad: list[float]) -> float:
     """The area under the curve: how often an answerable question gets the higher probability of the two."""
     wins = sum((left > right) + 0.5 * (left == right) for left in good for right in bad)
     return round(wins / max(len(good) * len(bad), 1), 4)

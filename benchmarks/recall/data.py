@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recall.locomo import Conversation, Question, read_conversations
+from benchmarks.training.projects import Project
 from clew.clock import rfc3339
 from clew.errors import ClewError
 from clew.index.dates import find_moment
@@ -92,6 +93,24 @@ def _memory(item: dict[str, Any]) -> Record:
         _moment(item["ts"]),
         links=tuple(links),
     )
+
+
+def training_project(project: Project, shape: str) -> Collection:
+    """A project in the form of the training data."""
+    records = [
+        Record(
+            record.id,
+            record.text,
+            kind=record.kind,
+            status=record.status,
+            author=record.author,
+            ts_ms=_moment(record.time),
+            links=(("supersedes", record.supersedes),) if record.supersedes != "-" else (),
+        )
+        for record in project.records
+    ]
+    questions = [Question(q.text, frozenset(q.evidence), q.kind, frozenset(q.stale)) for q in project.questions]
+    return Collection(f"{shape}/{project.name}", shape, records, questions, [q.text for q in project.unanswerable])
 
 
 def beam(path: Path) -> list[Collection]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.recall.data import Collection, Record
 from benchmarks.recall.locomo import Question
-from clew.recall.query import FILLER
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "talks"
 NAMES = ("Ada", "Bruno", "Celeste", "Dmitri", "Esme", "Farid", "Greta", "Hugo", "Ines", "Jonas")
@@ -223,39 +222,6 @@ GENERAL = (
 
 def _general(chance: random.Random) -> list[str]:
     return chance.sample(GENERAL, chance.randint(1, 4))
-
-
-SCATTERED = (
-    "What did {name} say about {a} and {b} {c}?",
-    "When did {name} {a} the {b} {c}?",
-    "Does {name} know whether {a} {b} is {c}?",
-    "How did the {a} change {b} and {c}?",
-    "Which {a} was {b} before {c}?",
-    "{a} {b} {c}",
-)
-
-
-SPREAD = (
-    "When did the {a} {b} the {c} {d} {e}?",
-    "Why does {a} like {b} and {c} at the {d}?",
-    "Which {a} was {b} before {c} and {d}?",
-    "What did {name} say about {a}, {b} and {c} {d}?",
-    "How does the {a} of {b} {c} the {d}?",
-    "{a} {b} {c} {d} {e}",
-)
-"""Of four and five words: the longer a question, the more it looks like one that somebody had a reason to ask."""
-
-
-def scattered(collection: Collection, forms: tuple[str, ...] = SCATTERED, count: int = 40) -> Collection:
-    """The same store, asked in words of its own that have nothing to do with each other."""
-    chance = random.Random(collection.name)
-    said = {word for record in collection.records for word in _WORD.findall(record.text.lower())}
-    words, names = sorted(said - FILLER), sorted({record.author or "" for record in collection.records})
-    letters, asked = [letter for letter in "abcde" if any(f"{{{letter}}}" in form for form in forms)], []
-    for _ in range(count):
-        drawn = dict(zip(letters, chance.sample(words, len(letters)), strict=True))
-        asked.append(chance.choice(forms).format(name=chance.choice(names), **drawn))
-    return replace(collection, shape="scattered", questions=[], unanswerable=asked)
 
 
 SHAPES: dict[str, tuple[Callable[[int], Collection], int]] = {"talk": (talk, TALKS), "assistant": (chat, CHATS)}

@@ -1,6 +1,6 @@
-"""What the pipeline sees of a question: candidates with their features, and the signs that silence is weighed by.
+"""What the pipeline sees of a question: candidates with their features, and how likely they answer.
 
-Gathered once from the real search, so that other weights and other bars can be tried without asking again.
+Gathered once from the real search, so that other weights can be tried without asking again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.recall.data import Collection
 from benchmarks.recall.locomo import Question
+from clew.recall.confidence import confidence_of
 from clew.recall.features import outdated
-from clew.recall.floor import Evidence, judge, signs
 from clew.recall.graph import successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -45,18 +45,12 @@ class Trial:
     late: NDArray[np.bool_]
     heirs: dict[str, str]
     """What no longer holds, with what replaced it."""
-    signs: dict[str, float]
-    open: bool
-    """Whether the bar decides; a date or nearly all words in one place need none."""
-    worth: bool
-    """Whether anything is worth showing, whatever the bar says."""
     shown: bool
+    """Whether anything is worth showing."""
+    weak: bool
+    """Whether what is shown is labelled as hardly an answer."""
     place: int | None
     """Where the evidence stands by the shipped weights, from 0; None where there is no evidence to find."""
-    anyway: bool = False
-    """Whether the best is shown whatever the bar says: it is very alike in meaning, or the store is tiny."""
-    taken: bool = False
-    """Whether its evidence was taken out of sight: a good question that nothing answers now."""
 
     @property
     def answerable(self) -> bool:
@@ -88,38 +82,31 @@ class Trial:
         return sorted(best, key=lambda ref: (ref in gone, -best[ref], ref))
 
 
-def gather(place: Context, collection: Collection, model: Embedder | None, take: bool = False) -> Iterator[Trial]:
-    """Every question of a stored collection, from the pipeline itself; to `take` is to ask once more without the
-    evidence."""
+def gather(place: Context, collection: Collection, model: Embedder | None) -> Iterator[Trial]:
+    """Every question of a stored collection, from the pipeline itself."""
     asked: list[tuple[str, Question | None]] = [(question.text, question) for question in collection.questions]
     asked += [(text, None) for text in collection.unanswerable]
     with place.reading() as ctx, library(ctx.database).lock:
         kernel = kernel_of(ctx)
         for text, question in asked:
-            ranked, heirs = _ranked(ctx, kernel, text, model)
-            yield _trial(collection, ranked, heirs, kernel, text, question)
-        for question in collection.questions if take else ():
-            ranked, heirs = _ranked(ctx, kernel, question.text, model, question.evidence | question.stale)
-            yield replace(_trial(collection, ranked, heirs, kernel, question.text, None), taken=True)
+            ranked, heirs = ranked_for(ctx, kernel, text, model)
+            yield _trial(collection, ranked, heirs, text, question)
 
 
-def _ranked(
-    ctx: Context, kernel: Kernel, text: str, model: Embedder | None, hidden: frozenset[str] = frozenset()
-) -> tuple[Ranked, dict[int, int]]:
+def ranked_for(ctx: Context, kernel: Kernel, text: str, model: Embedder | None) -> tuple[Ranked, dict[int, int]]:
     search = Search(ctx, Request(text))
     search.semantic.model = model
     query, corpus = analyse(text, kernel, ctx.now_ms), library(ctx.database).current(ctx, kernel)
-    visible = corpus.alive & np.array([ref not in hidden for ref in corpus.refs], bool)
     likeness, _ = search.semantic.likeness(ctx, corpus, query, kernel)
-    ranked = search._rank(ctx, corpus, query, kernel, visible, likeness)
+    ranked = search._rank(ctx, corpus, query, kernel, corpus.alive, likeness)
     late: list[int] = [] if query.history else ranked.slots[outdated(corpus, ranked.slots)].tolist()
     return ranked, successors(ctx, corpus, late[:MOST_OUTDATED]) if late else {}
 
 
 def _trial(
-    collection: Collection, ranked: Ranked, heirs: dict[int, int], kernel: Kernel, text: str, question: Question | None
+    collection: Collection, ranked: Ranked, heirs: dict[int, int], text: str, question: Question | None
 ) -> Trial:
-    corpus, verdict = ranked.scene.corpus, judge(ranked, kernel, ranked.scene.query)
+    corpus, confidence = ranked.scene.corpus, confidence_of(ranked)
     trial = Trial(
         shape=collection.shape,
         store=collection.name,
@@ -131,12 +118,9 @@ def _trial(
         values=dict(ranked.features),
         late=outdated(corpus, ranked.slots),
         heirs={corpus.refs[old]: corpus.refs[new] for old, new in heirs.items()},
-        signs=signs(Evidence(ranked)),
-        open=bool(verdict.signs) or not len(ranked.slots),
-        worth=bool(verdict.worth_showing.any()),
-        shown=verdict.reaches_bar,
+        shown=bool(confidence.probability),
+        weak=confidence.doubtful,
         place=None,
-        anyway=verdict.anyway,
     )
     return replace(trial, place=_place(trial, ranked.weights)) if question is not None else trial
 

@@ -26,7 +26,7 @@ class KeptVectors:
         self._fresh = 0
 
     def embed(self, texts: list[str]) -> Floats:
-        digests = [hashlib.blake2b(text.encode(), digest_size=DIGEST).digest() for text in texts]
+        digests = [_digest(text) for text in texts]
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._known}
         if missing:
             self._known.update(zip(missing, self._model.embed(list(missing.values())), strict=True))
@@ -34,7 +34,11 @@ class KeptVectors:
         return np.stack([self._known[digest] for digest in digests]) if texts else self._model.embed([])
 
     def embed_query(self, text: str) -> Floats:
-        return self._model.embed_query(text)
+        digest = _digest(f"question: {text}")
+        if digest not in self._known:
+            self._known[digest] = self._model.embed_query(text)
+            self._fresh += 1
+        return self._known[digest]
 
     def save(self) -> None:
         """Beside the file and then in its place, so that a run that is cut off leaves a whole one."""
@@ -46,6 +50,10 @@ class KeptVectors:
         np.savez(part, digests=digests, vectors=np.stack(list(self._known.values())))
         part.replace(self._path)
         self._fresh = 0
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST).digest()
 
 
 def _read(path: Path, dimensions: int) -> dict[bytes, Floats]:

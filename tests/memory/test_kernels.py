@@ -49,12 +49,12 @@ def test_what_nothing_reads_is_rejected_by_name_and_keeps_its_default(memory: Me
     assert {item["check"] for item in memory("scan")["findings"]} == {"kernel"}
 
 
-def test_a_sign_that_older_files_weigh_is_no_problem(memory: Memory) -> None:
+def test_sections_that_only_older_files_have_are_no_problem(memory: Memory) -> None:
     memory.propose("Use Redis")
-    memory.edit(RECALL, "[floor_words_pages]\nheld = 5.0\nnumber = -1.8\n[floor]\nnumber = 3\n")
+    memory.edit(RECALL, "[floor_words_pages]\nheld = 5.0\n[floor]\nsure = 0.7\n")
     shown = memory("get_mind_kernel", name="recall")
-    assert shown["unused"] == ["floor_words_pages.number"]
-    assert [problem.split(":")[0] for problem in shown["problems"]] == [f"{RECALL} line 5"]
+    assert shown["unused"] == ["floor_words_pages.held", "floor.sure"]
+    assert "problems" not in shown
 
 
 def test_unknown_kernels_are_errors_in_the_seeds_words(memory: Memory) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.fit_confidence import Case, figures, fitted
 from benchmarks.recall import generated, kept_trials, mixture
-from benchmarks.recall.bar import fitted_bar, judged, worths
 from benchmarks.recall.bm25 import bm25
 from benchmarks.recall.data import Collection, agentmem, read
 from benchmarks.recall.hybrid import hybrid
@@ -23,7 +22,6 @@ from benchmarks.recall.young import stages, young
 
 from clew.errors import ClewError
 from clew.index.terms import terms
-from clew.memory.kernel_defaults import SIGNS
 from clew.recall.kernel import default_kernel
 from clew.recall.query import FILLER
 from clew.recall.recent_vectors import Floats
@@ -236,30 +234,21 @@ def trial(at: int, shape: str, answerable: bool, held: float) -> Trial:
     question = Question("?", frozenset({"a"}), "all") if answerable else None
     scores = {"dense": np.array([held, 0.2], np.float32), "window": np.array([held, 0.5], np.float32)}
     late, place = np.zeros(2, bool), 0 if answerable else None
-    signs = {**dict.fromkeys(SIGNS, 0.0), "held": held}
-    return Trial(shape, "s", f"q{at}", question, 200, 1.0, ["a", "b"], scores, late, {}, signs, True, True, True, place)
+    return Trial(shape, "s", f"q{at}", question, 200, 1.0, ["a", "b"], scores, late, {}, True, False, place)
 
 
-def test_a_bar_is_fitted_so_that_it_tells_good_from_bad() -> None:
-    good = [trial(at, shape, True, 0.6 + at / 100) for shape in ("one", "other") for at in range(30)]
-    bad = [trial(at, shape, False, 0.1 + at / 100) for shape in ("one", "other") for at in range(30)]
-    bar = fitted_bar(good + bad, ("held", "words"))
-    reached = judged(good + bad, lambda _: bar)
-    assert reached["silence"] > 0.9
-    assert reached["refused"] <= 0.04
-    assert reached["auc"] == 1.0
+def case(shape: str, answerable: bool, held: float) -> Case:
+    return Case(shape, answerable, foreign=False, shown=True, signals={"held": held})
 
 
-def test_what_was_taken_away_teaches_but_is_not_counted_as_unanswerable() -> None:
-    good = [trial(at, "one", True, 0.6 + at / 100) for at in range(30)]
-    bad = [trial(at, "one", False, 0.1 + at / 100) for at in range(30)]
-    taken = [replace(trial(at, "one", False, 0.5), taken=True) for at in range(30)]
-    shares = worths(good + bad + taken, ("held", "words"))
-    assert shares[:30].sum() == pytest.approx(shares[30:].sum())
-    assert shares[30:60].sum() > shares[60:].sum() > 0
-    bar = fitted_bar(good + bad + taken, ("held", "words"))
-    assert judged(good + bad + taken, lambda _: bar)["silence"] > 0.9
-    assert judged(taken)["silence"] == 0
+def test_confidence_is_fitted_so_that_it_separates_and_is_calibrated() -> None:
+    good = [case(shape, True, 0.4 + at / 100) for shape in ("one", "other") for at in range(60)]
+    bad = [case(shape, False, 0.2 + at / 100) for shape in ("one", "other") for at in range(40)]
+    model = fitted(good + bad, frozenset({"held"}))
+    found = model.probabilities(good + bad)
+    assert figures(good + bad, found)["auc"] > 0.8
+    assert found.mean() == pytest.approx(0.6, abs=0.02)
+    assert (np.diff(found[:60]) > 0).all()
 
 
 def test_weights_are_learned_from_where_nothing_is_known() -> None:
@@ -360,14 +349,6 @@ def test_generated_talk_is_the_same_each_time_and_names_its_evidence(name: str) 
         assert all(question.evidence and question.evidence <= set(ids) for question in collection.questions)
         assert not {question.text for question in collection.questions} & set(collection.unanswerable)
         assert len(collection.questions) > len(collection.unanswerable) > 0
-
-
-def test_scattered_words_are_the_stores_own() -> None:
-    collection = generated.shape("talk")[0]
-    made = generated.scattered(collection, generated.SPREAD, 5)
-    said = " ".join(record.text.lower() for record in collection.records)
-    assert (made.questions, len(made.unanswerable), made.records) == ([], 5, collection.records)
-    assert all(any(word in said for word in text.lower().strip("?").split()[-2:]) for text in made.unanswerable)
 
 
 def test_trials_are_gathered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

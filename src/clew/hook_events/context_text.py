@@ -12,6 +12,7 @@ from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.harmless import harmless
 from clew.hook_events.agent_sessions import EDIT, RUN, AgentAction
+from clew.recall.confidence import CONFIDENT
 from clew.recall.search import Request, Search
 from clew.records.resume import Resume, current_status
 from clew.records.topic import words_of
@@ -27,9 +28,8 @@ PACK_TOKENS, NOTE_TOKENS = 300, 150
 TAG = "clew-memory"
 LONGEST_QUERY = 600
 MOST_HITS = 3
-SURE = 0.75
 STRONG = 0.9
-"""How likely recall must be right for a first prompt, and for a later one."""
+"""How likely recall must be right for a later prompt; for the first one it must be confident."""
 SHARED_WORDS, MANY_SHARED = 2, 3
 SOURCES = ("block", "card")
 FRAME = 300
@@ -94,7 +94,7 @@ def hits_for(ctx: Context, prompt: str, is_first: bool, is_known: Callable[[str]
     if len(asked) < SHARED_WORDS:
         return []
     answer = Search(ctx, Request(query, MOST_HITS, active_only=True, sources=SOURCES, words_only=True)).run()
-    if answer["confidence"] != "high" or answer["probability"] < (SURE if is_first else STRONG):
+    if answer["confidence"] != CONFIDENT or (not is_first and answer["probability"] < STRONG):
         return []
     # A small store calls nearly everything likely, so the words have to agree as well.
     needed = SHARED_WORDS if is_first else MANY_SHARED

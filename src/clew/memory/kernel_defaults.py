@@ -22,11 +22,6 @@ def _weights(low: float, high: float, **defaults: float) -> dict[str, Key]:
     return {name: Key(value, low, high) for name, value in defaults.items()}
 
 
-def _signs(**numbers: float) -> dict[str, Key]:
-    """The signs of an answer that count; the others count nothing."""
-    return _weights(-1000, 1000, **{**dict.fromkeys(SIGNS, 0.0), **numbers})
-
-
 def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
     return {
         "expansion": Key(expansion, choices=EXPANSIONS),
@@ -35,12 +30,8 @@ def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
     }
 
 
-SIGNS = (
-    "held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "long", "asks", "lacks", "ahead",
-)  # fmt: skip
-"""What may speak for an answer; `recall/floor.py` finds them and says what each means."""
-RETIRED = frozenset({"number"})
-"""Signs that older kernel files still weigh; nothing reads them any more."""
+RETIRED = frozenset({"floor", "floor_words", "floor_words_pages", "floor_meaning", "floor_meaning_pages"})
+"""Sections that older kernel files still have; nothing reads them any more."""
 EXPANSIONS = ("none", "rm3", "date", "entity", "broad", "exact", "multi", "chain")
 RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", "evidence", "balanced")
 
@@ -54,10 +45,6 @@ _RERANK = _weights(
 _RERANK_BY_MEANING = _weights(
     -50, 50, window=2.3, lead=1.9, document=1.9, coverage=2.2, proximity=0.7, speaker=1.0,
     question=-1.0, answer=0.3, length=2.0, date=2.4, cue=0.2, graph=3.2, kind=2.5,
-)  # fmt: skip
-_FLOOR_OF_PAGES = _signs(
-    held=1.79, unknown=2.5, words=1.73, long=2.25, asks=-1.67, lacks=-1.64, alone=-3.22, dense=4.81,
-    ahead=0.53, needed=7.08,
 )  # fmt: skip
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
@@ -83,22 +70,6 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             "typo_words": Key(3, 0, 20),
             "tail": Key(8.0, 0, 1000),
         },
-        # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm. In talk they
-        # are fitted by `benchmarks/silence.py`, among pages by `benchmarks/left_out.py`.
-        "floor": {
-            "least_items": Key(100, 0, 1_000_000),
-            "sure": Key(0.8, 0, 1),
-            "alike": Key(0.5, 0, 2),
-            "plenty": Key(1.6, 0, 1000),
-        },
-        "floor_words": _signs(held=6.0, amount=1.3, chance=-2.5, proximity=6.5, unknown=7.0, alone=0.4, needed=4.89),
-        "floor_words_pages": _signs(
-            held=4.56, unknown=1.23, words=1.31, long=1.87, asks=-1.51, lacks=-2.23, alone=-2.52, needed=4.17
-        ),
-        "floor_meaning": _signs(
-            held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, alone=1.7, dense=14.7, needed=11.6
-        ),
-        "floor_meaning_pages": _FLOOR_OF_PAGES,
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {

@@ -146,7 +146,7 @@ class _Reader:
     def _open(self, section: str) -> None:
         self.section = section
         self.config.setdefault(section, {})
-        if section not in self.specs and section not in self.foreign.sections:
+        if not (section in self.specs or section in self.foreign.sections or section in RETIRED):
             raise ValueError(f"section {section} is unknown; known: {', '.join(self.specs) or 'none'}")
 
     def _set(self, key: str, value: str) -> None:
@@ -159,7 +159,7 @@ class _Reader:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
         elif key in self.foreign.sections.get(self.section, ()):
             self._set_foreign(key, value)
-        elif self.section.startswith("floor_") and key in RETIRED:
+        elif self.section in RETIRED:
             self.unused.append(f"{self.section}.{key}")
         else:
             known = ", ".join(self.specs.get(self.section, {})) or "none"

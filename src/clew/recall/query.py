@@ -1,4 +1,4 @@
-"""Analysis of a question: its words, phrases, names, dates and parts, and its intent (why, when, who, ...)."""
+"""Analysis of a question: its words, phrases, names and dates, and its intent (why, when, who, ...)."""
 
 from __future__ import annotations
 
@@ -173,9 +173,6 @@ _DOING = re.compile(
     r"|fix|implement|build|refactor|upgrade|replace|rewrite|migrate|deploy)\b)",
     re.IGNORECASE,
 )
-_WANTED = r"(?:who|whom|whose|what|which|when|where|why|how)"
-_BETWEEN = re.compile(rf"[,;:]\s+(?:and\s+)?|\s+and\s+(?=(?:\w+\s+)?{_WANTED}\b)", re.IGNORECASE)
-_ASKING_PART = re.compile(rf"\s*(?:by|on|in|for|until|since|from|to|with|at)?\s*{_WANTED}\b", re.IGNORECASE)
 _HISTORY = re.compile(
     r"\b(?:histor\w+|previous(?:ly)?|former(?:ly)?|originally|used to|back then|at first|earlier (?:version|decision)"
     r"|what was .* before|superseded|retracted|replaced|changed over|in the past|no longer)\b",
@@ -186,14 +183,6 @@ _HISTORY = re.compile(
 def says_what_is_planned(text: str) -> bool:
     """Whether the text announces work (`I am going to add retries`): then rules and lessons for it are wanted."""
     return bool(_DOING.search(text)) and not text.rstrip().endswith("?")
-
-
-def parts_of(text: str) -> tuple[frozenset[str], ...]:
-    """The parts of a question that asks for several things; empty if it asks for one, however long it is."""
-    parts = _BETWEEN.split(text)
-    if sum(bool(_ASKING_PART.match(part)) for part in parts) < 2:
-        return ()
-    return tuple(frozenset(term for term in terms(part) if term not in FILLER) for part in parts)
 
 
 def asks_for_history(text: str) -> bool:
@@ -220,8 +209,6 @@ class Query:
     """Whether it says what somebody is about to do."""
     history: bool = False
     """Whether what no longer holds is asked for too."""
-    parts: tuple[frozenset[str], ...] = ()
-    """The terms of each part, where several things are asked at once: `where is it, and who may change it?`"""
 
 
 def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
@@ -239,7 +226,6 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
         _sides(text) if intent.rerank == "balanced" else (),
         says_what_is_planned(text),
         intent.name == "TRACE" or asks_for_history(text),
-        parts_of(text),
     )
 
 

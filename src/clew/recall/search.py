@@ -21,10 +21,11 @@ from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NO_PREVIEW, NOTICE, beside_json, previews, replaced_by, result_json
 from clew.recall.authors import authors_of
+from clew.recall.confidence import Confidence, confidence_of
 from clew.recall.corpus import ALL, Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
-from clew.recall.floor import Relevance, above_nought, beside_the_best, judge, near_the_best, strengths, worth_showing
+from clew.recall.floor import above_nought, beside_the_best, near_the_best, strengths, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -146,14 +147,15 @@ class Search:
         likeness, arms = self.semantic.likeness(ctx, corpus, query, kernel)
         ranked = self._rank(ctx, corpus, query, kernel, visible, likeness)
         # Judged before replacements take the place of outdated records, which may hold the question's words.
-        verdict = judge(ranked, kernel, query)
+        confidence = confidence_of(ranked)
         if self._is_led_by_work(ranked):
             known = ranked.reordered(np.flatnonzero(~corpus.are(ranked.slots, is_work)))
-            of_known = judge(known, kernel, query)
-            verdict, self.known_first = (of_known, True) if of_known.reaches_bar else (verdict, False)
+            of_known = confidence_of(known)
+            self.known_first = of_known.is_answer
+            confidence = of_known if of_known.is_answer else confidence
         ranked = self._current_first(ctx, ranked, query, likeness)
-        order, folded = self._choose(corpus, ranked, query, verdict)
-        return self._answer(ctx, ranked, query, order, folded, verdict, arms)
+        order, folded = self._choose(corpus, ranked, query, confidence)
+        return self._answer(ctx, ranked, query, order, folded, confidence, arms)
 
     def _is_led_by_work(self, ranked: Ranked) -> bool:
         """Whether a step or a proof stands before everything that is known, and nobody asked for such."""
@@ -217,9 +219,9 @@ class Search:
         return replace(with_successors(ranked, heirs, likeness), replaced=frozenset(after))
 
     def _choose(
-        self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Relevance
+        self, corpus: Corpus, ranked: Ranked, query: Query, confidence: Confidence
     ) -> tuple[list[int], dict[int, list[int]]]:
-        if not verdict.worth_showing.any():
+        if not confidence.probability:
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
@@ -257,7 +259,7 @@ class Search:
         query: Query,
         order: list[int],
         folded: dict[int, list[int]],
-        verdict: Relevance,
+        confidence: Confidence,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
         # Without results the best candidate is read all the same, for `nearest`.
@@ -271,7 +273,7 @@ class Search:
         says = previews(ctx, rows.values()) if self.request.as_of is None else {}
         origins, beside = origins_of(ctx, list(rows.values())), self._beside(ctx, by_slot, says, replaced, query)
         results = []
-        for at, strength in zip(order, strengths(ranked, order, verdict.doubtful), strict=True):
+        for at, strength in zip(order, strengths(ranked, order, confidence.doubtful), strict=True):
             slot = int(ranked.slots[at])
             row = by_slot.get(slot)
             if row is not None:
@@ -287,24 +289,24 @@ class Search:
             "intent": query.intent.name,
             "results": results,
             "count": len(results),
-            "confidence": verdict.confidence,
-            "probability": verdict.probability,
-            **({"doubtful": True} if verdict.doubtful else {}),
+            "confidence": confidence.label,
+            "probability": confidence.probability,
+            **({"doubtful": True} if confidence.doubtful else {}),
             "arms": arms,
             "notice": NOTICE,
         }
-        self._count(ctx, query, results, verdict)
+        self._count(ctx, query, results, confidence)
         if not results:
             answer["nearest"] = self._nearest(ranked, rows, says, query)
             answer["message"] = "Nothing relevant is stored."
         if self.request.explain:
-            answer["analysis"] = _analysis(query, ranked, verdict)
+            answer["analysis"] = _analysis(query, ranked, confidence)
         return answer
 
-    def _count(self, ctx: Context, query: Query, results: list[dict[str, Any]], verdict: Relevance) -> None:
+    def _count(self, ctx: Context, query: Query, results: list[dict[str, Any]], confidence: Confidence) -> None:
         if self.request.counts:
             note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
-            note_question(ctx, query.text, bool(results) and not verdict.doubtful)
+            note_question(ctx, query.text, bool(results) and not confidence.doubtful)
 
     def _heirs(self, ctx: Context, ranked: Ranked, shown: list[int], query: Query) -> dict[int, int]:
         """If the past is asked for: the replacements of results that no longer hold."""
@@ -377,7 +379,7 @@ def _with_folded(found: dict[str, Any], slots: list[int], corpus: Corpus) -> dic
     return found
 
 
-def _analysis(query: Query, ranked: Ranked, verdict: Relevance) -> dict[str, Any]:
+def _analysis(query: Query, ranked: Ranked, confidence: Confidence) -> dict[str, Any]:
     period = query.period
     return {
         **query.intent.to_dict(),
@@ -387,7 +389,7 @@ def _analysis(query: Query, ranked: Ranked, verdict: Relevance) -> dict[str, Any
         "names": sorted(query.names),
         "period": _period_json(period) if period else None,
         "candidates": len(ranked.slots),
-        "floor": {"value": verdict.value, "needed": verdict.needed, "signs": verdict.signs},
+        "signals": confidence.signals,
     }
 
 

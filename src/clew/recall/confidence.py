@@ -90,7 +90,7 @@ def form_of(question: str) -> str:
 
 
 @dataclass(frozen=True)
-class Confidence:
+class AnswerConfidence:
     probability: float
     """How likely the store holds an answer; 0 where nothing is worth showing."""
     few: bool = False
@@ -115,19 +115,19 @@ class Confidence:
         return self.label == WEAK and not self.few
 
 
-def confidence_of(ranked: Ranked) -> Confidence:
+def confidence_of(ranked: Ranked) -> AnswerConfidence:
     few = ranked.matches.size < FEW_ITEMS
     if not worth_showing(ranked).any():
-        return Confidence(0.0, few)
+        return AnswerConfidence(0.0, few)
     if "wording" in ranked.features:
-        return Confidence(QUOTED, few)
+        return AnswerConfidence(QUOTED, few)
     found = signals(ranked)
     arm = "" if "dense" in found else "_words"
     probability = _logistic(WEIGHTS[f"subject{arm}"], found)
     # In talk people ask for details of whatever was told, so the form of a question says nothing.
     if ranked.matches.pages >= HALF:
         probability *= _logistic(WEIGHTS[f"answer{arm}"], found)
-    return Confidence(round(probability, 3), few, found)
+    return AnswerConfidence(round(probability, 3), few, found)
 
 
 def _logistic(weights: dict[str, float], found: dict[str, float]) -> float:

@@ -136,7 +136,7 @@ Told = dict[tuple[str, str], Sentence]
 
 
 def digest_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    return [line for line in result["markdown"].splitlines() if line.strip()]
+    return [line.strip() for line in lines(result, PLAIN)]
 
 
 @operation("digest", mode="own", budget=BUDGET, example={"since": "yesterday"}, view=View(lines=digest_lines))

@@ -68,13 +68,19 @@ def digest(
     - `clew digest`
     - `clew digest --since "7 days" --markdown`
     """
+    asked = {"since": since, **({"until": until} if until else {})}
+    if not as_markdown and not as_json:
+        asked["fmt"] = "lines"
     with opened(settings_of(ctx)) as clew:
-        answer = call(clew, "digest", {"since": since, **({"until": until} if until else {})})
+        answer = call(clew, "digest", asked)
     if not answer.ok or as_json:
         raise typer.Exit(show_answer(answer, as_json))
-    from clew.records.digest import MARKDOWN, PLAIN, lines
-
-    say("\n".join(lines(answer.envelope["result"], MARKDOWN if as_markdown else PLAIN)))
+    if as_markdown:
+        say(answer.envelope["result"]["markdown"])
+        return
+    for number, line in enumerate(answer.lines):
+        is_heading = number > 0 and not line.startswith("- ")
+        say(f"\n{line}\n" if is_heading else line)
 
 
 def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -98,8 +98,8 @@ _BOTH = (
 
 def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) -> list[Chain]:
     """The session's branches in the order they were started, without the main line."""
-    rest = "AND session = ? AND chain <> '' ORDER BY created_seq, chain LIMIT ? OFFSET ?"
-    return select(ctx.tx, ctx.workspace, Chain, rest, session, limit, offset)
+    where = "session = ? AND chain <> '' ORDER BY created_seq, chain LIMIT ? OFFSET ?"
+    return select(ctx.tx, ctx.workspace, Chain, where, session, limit, offset)
 
 
 def extend_chain(ctx: Context, chain: Chain, number: int, total: int, seq: int) -> Chain:

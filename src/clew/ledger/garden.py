@@ -92,8 +92,8 @@ def pattern_named(ctx: Context, key: str) -> Pattern:
 
 
 def patterns_beginning(ctx: Context, beginning: str) -> list[Pattern]:
-    rest = "AND id LIKE ? ESCAPE '!' ORDER BY id LIMIT 100"
-    return select(ctx.tx, ctx.workspace, Pattern, rest, f"{escaped(beginning.lower())}%")
+    where = "id LIKE ? ESCAPE '!' ORDER BY id LIMIT 100"
+    return select(ctx.tx, ctx.workspace, Pattern, where, f"{escaped(beginning.lower())}%")
 
 
 def find_note(ctx: Context, key: str) -> GardenNote | None:

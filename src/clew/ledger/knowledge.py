@@ -183,7 +183,7 @@ def _listed(name: str, found: Sequence[Pattern | GardenNote], args: ListPage) ->
 
 def _in_order(ctx: Context, args: ListPatterns) -> list[Pattern]:
     direction = "DESC" if args.sort_order == "desc" else "ASC"
-    order = f"ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}"
+    order = f"1 = 1 ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}"
     return select(ctx.tx, ctx.workspace, Pattern, order)
 
 
@@ -203,7 +203,7 @@ def knowledge_delete_pattern(ctx: Context, args: OnePattern) -> Json:
 @grouped("knowledge_list_tags")
 def knowledge_list_tags(ctx: Context, args: NoInput) -> Json:
     """List the tags of patterns with how many have each."""
-    patterns = select(ctx.tx, ctx.workspace, Pattern, "ORDER BY id")
+    patterns = select(ctx.tx, ctx.workspace, Pattern, "1 = 1 ORDER BY id")
     counts = Counter(tag for pattern in patterns for tag in pattern.tags)
     tags = [{"name": name, "patterns": count} for name, count in sorted(counts.items())]
     return {"tags": tags, "count": len(tags)}
@@ -278,7 +278,7 @@ def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> Json:
         keys = [item["ref"].removeprefix("scratchpad:") for item in items if item["kind"] == "scratchpad"]
         found = [note for note in (find_note(ctx, key) for key in keys) if note is not None]
     else:
-        found = select(ctx.tx, ctx.workspace, GardenNote, "ORDER BY updated_at_ms DESC, id")
+        found = select(ctx.tx, ctx.workspace, GardenNote, "1 = 1 ORDER BY updated_at_ms DESC, id")
     return _listed("notes", found, args)
 
 

@@ -98,10 +98,10 @@ def find(tx: Transaction, workspace: str, kind: type[R], *key: Any) -> R | None:
     return load(kind, row) if row is not None else None
 
 
-def select(tx: Transaction, workspace: str, kind: type[R], rest: str, *params: Any) -> list[R]:
-    """The records of a workspace; `rest` continues the statement with further conditions, an order or a limit."""
-    rows = tx.all(f"SELECT * FROM {kind.TABLE} WHERE workspace = ? {rest}", workspace, *params)
-    return [load(kind, row) for row in rows]
+def select(tx: Transaction, workspace: str, kind: type[R], where: str, *params: Any) -> list[R]:
+    """The records that meet a condition, which may end with ORDER BY and LIMIT."""
+    sql = f"SELECT * FROM {kind.TABLE} WHERE workspace = ? AND {where}"
+    return [load(kind, row) for row in tx.all(sql, workspace, *params)]
 
 
 def find_many(tx: Transaction, workspace: str, kind: type[R], values: Iterable[Any], column: str = "") -> list[R]:

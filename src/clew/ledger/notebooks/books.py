@@ -130,7 +130,7 @@ def notebook_named(ctx: Context, notebook: str) -> Notebook:
 
 
 def cells_of(ctx: Context, notebook: str) -> list[NotebookCell]:
-    return select(ctx.tx, ctx.workspace, NotebookCell, "AND notebook = ? ORDER BY position, id", notebook)
+    return select(ctx.tx, ctx.workspace, NotebookCell, "notebook = ? ORDER BY position, id", notebook)
 
 
 def cell_named(ctx: Context, notebook: str, cell: str) -> NotebookCell:

@@ -125,7 +125,7 @@ def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
 
 
 def _armed(ctx: Context) -> list[Guard]:
-    return select(ctx.tx, ctx.workspace, Guard, "ORDER BY id LIMIT ?", MOST_GUARDS)
+    return select(ctx.tx, ctx.workspace, Guard, "1 = 1 ORDER BY id LIMIT ?", MOST_GUARDS)
 
 
 def _objection(guard: Guard, rule: Block | None, is_unclear: bool) -> Objection:
@@ -174,8 +174,8 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
         rules = {block.id: block for block in carrying}
         listed = [*rules, *sorted(set(armed) - rules.keys())]
         rows = [_row(id, rules.get(id), armed.get(id)) for id in listed if wanted in (None, id)]
-        rest = "ORDER BY number DESC LIMIT ?"
-        overrides = select(bound.tx, ctx.workspace, GuardOverride, rest, args.limit)
+        where = "1 = 1 ORDER BY number DESC LIMIT ?"
+        overrides = select(bound.tx, ctx.workspace, GuardOverride, where, args.limit)
     return {
         "guards": rows[: args.limit],
         "total": len(rows),

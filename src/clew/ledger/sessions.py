@@ -271,14 +271,13 @@ def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
     order = f"ORDER BY {ORDERS[query.sort_by]} {direction}, id {direction} LIMIT ? OFFSET ?"
     found = select(ctx.tx, ctx.workspace, LedgerSession, f"TRUE {where} {order}", *params, query.limit, query.offset)
     # The seed's protocol reports the total, so it is counted although only one page is read.
-    total = int(
-        ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE workspace = ? {where}", ctx.workspace, *params)
-    )
+    counted = f"SELECT count(*) FROM ledger_session WHERE workspace = ? AND {where}"
+    total = int(ctx.tx.value(counted, ctx.workspace, *params))
     return SessionMatches(found, total, total > query.offset + len(found))
 
 
 def _condition(ctx: Context, query: SessionQuery) -> tuple[str, list[Any]]:
-    sql, params = "AND deleted_at_ms IS NULL", []
+    sql, params = "deleted_at_ms IS NULL", []
     for tag in query.tags:
         sql += " AND id IN (SELECT session FROM ledger_tag WHERE workspace = ? AND tag = ?)"
         params += [ctx.workspace, tag.strip().casefold()]

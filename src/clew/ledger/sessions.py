@@ -269,7 +269,7 @@ def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
     where, params = _condition(ctx, query)
     direction = "DESC" if query.descending else "ASC"
     order = f"ORDER BY {ORDERS[query.sort_by]} {direction}, id {direction} LIMIT ? OFFSET ?"
-    found = select(ctx.tx, ctx.workspace, LedgerSession, f"TRUE {where} {order}", *params, query.limit, query.offset)
+    found = select(ctx.tx, ctx.workspace, LedgerSession, f"{where} {order}", *params, query.limit, query.offset)
     # The seed's protocol reports the total, so it is counted although only one page is read.
     counted = f"SELECT count(*) FROM ledger_session WHERE workspace = ? AND {where}"
     total = int(ctx.tx.value(counted, ctx.workspace, *params))

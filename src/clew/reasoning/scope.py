@@ -5,14 +5,14 @@ All operations follow one rule: an explicit target, else an explicit branch, els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from clew.canonical import Json, as_json
-from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
+from clew.errors import ClewError, Suggestion, invalid, shorten, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
 from clew.ids import STEP as STEP_ID
@@ -82,7 +82,8 @@ def resolve_scope(
     explicit = [field for field, value in overrides.items() if value is not None]
     wanted = target_id(target)
     if wanted is not None and explicit:
-        raise _target_or(_as_sent(ctx, explicit[0]))
+        problem = "exclude each other: a target brings its own branch and documents"
+        raise keep_one("target", _as_sent(ctx, explicit[0]), problem)
     # A named branch or document is meant as such, even while a task is in focus.
     if wanted is None and not explicit:
         wanted = ctx.ws.focus
@@ -168,17 +169,18 @@ def _as_sent(ctx: Context, field: str) -> str:
     return other if field not in ctx.remarks.sent and other in ctx.remarks.sent else field
 
 
-def _target_or(other: str) -> ClewError:
-    options = [{"keep": "target", "drop": other}, {"keep": other, "drop": "target"}]
-    message = f"target and {other} exclude each other: a target brings its own branch and documents"
-    hints = [{"kind": "choose_one", "fields": ["target", other], "options": options}]
-    return ClewError("INVALID_INPUT", message, f"Keep target or {other}.", hints)
+def keep_one(first: str, second: str, problem: str, ways: Sequence[Suggestion] = ()) -> ClewError:
+    """Two arguments of which only one can be meant."""
+    options = [{"keep": first, "drop": second}, {"keep": second, "drop": first}]
+    hint = {"kind": "choose_one", "fields": [first, second], "options": options}
+    return ClewError("INVALID_INPUT", f"{first} and {second} {problem}", f"Keep {first} or {second}.", [hint], ways)
 
 
-def located(ctx: Context, scope: Scope, *docs: str) -> Json:
-    """Where an answer comes from: the workspace, the branch, and documents of the scope."""
+def located(ctx: Context, scope: Scope, *docs: str, step: StepFocus | None = None) -> Json:
+    """Where an answer comes from: the workspace, the branch, documents of the scope, and the step."""
     named = {f"{doc}_doc": getattr(scope, doc) for doc in docs}
-    return {"workspace": ctx.workspace, "branch": scope.branch.name, **named}
+    focus = {"step_focus": step.to_json()} if step else {}
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, **named, **focus}
 
 
 def scope_json(scope: Scope) -> Json:

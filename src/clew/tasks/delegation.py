@@ -70,8 +70,7 @@ def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> Json:
 
 
 def _start(ctx: Context, args: MacroDelegate) -> Bootstrapped:
-    names = ("task_title", "description", "plan", "parent", "target", "plan_title", "plan_template", "agent_id")
-    given: Json = {name: getattr(args, name) for name in names}
+    given = picked(args, *TitledTask.model_fields, "agent_id")
     new = NewTask(**given, template=PRINCIPAL, reasoning_mode=args.reasoning_mode or "strict")
     home = task_home(ctx, new) or implicit_home(ctx) or inbox(ctx)
     return bootstrap(ctx, new, home, step_specs(new))

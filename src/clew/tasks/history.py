@@ -64,22 +64,22 @@ class Undo(OfWork):
 @operation("tasks_undo", writes=True, example={"task": "TASK-001"})
 def tasks_undo(ctx: Context, args: Undo) -> Json:
     """Take back the last change of a plan or task that can be taken back."""
-    work = target_work(ctx, args)
-    found = first(ctx.tx, ctx.workspace, UndoEntry, f"{_TURNED} = 0 ORDER BY seq DESC", work.id)
-    if found is None:
-        raise _nothing(work, "undo")
-    return turn(ctx, work, found, undo=True)
+    return _turn_next(ctx, args, "undo", f"{_TURNED} = 0 ORDER BY seq DESC")
 
 
 @operation("tasks_redo", writes=True, example={"task": "TASK-001"})
 def tasks_redo(ctx: Context, args: Undo) -> Json:
     """Apply the change again that was taken back last; a newer change ends that possibility."""
-    work = target_work(ctx, args)
     # The oldest undone one; a newer change has made all before it final.
-    found = first(ctx.tx, ctx.workspace, UndoEntry, f"{_TURNED} = 1 ORDER BY seq", work.id)
+    return _turn_next(ctx, args, "redo", f"{_TURNED} = 1 ORDER BY seq")
+
+
+def _turn_next(ctx: Context, args: Undo, what: str, where: str) -> Json:
+    work = target_work(ctx, args)
+    found = first(ctx.tx, ctx.workspace, UndoEntry, where, work.id)
     if found is None:
-        raise _nothing(work, "redo")
-    return turn(ctx, work, found, undo=False)
+        raise _nothing(work, what)
+    return turn(ctx, work, found, undo=what == "undo")
 
 
 def operation_json(done: UndoEntry) -> Json:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
-from clew.reasoning.scope import Target, TargetRef, target_id
+from clew.reasoning.scope import Target, TargetRef, keep_one, target_id
 from clew.registry.callers import focus_of_all, own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Whole, operation
@@ -122,19 +122,8 @@ def explicit_target(args: Any) -> str | None:
     # The same id twice is no contradiction: some clients fill in every field.
     if len(set(named.values())) > 1:
         first, second = list(named)[:2]
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{first} and {second} name different things: {named[first]} and {named[second]}",
-            f"Keep {first} or {second}.",
-            [
-                {
-                    "kind": "choose_one",
-                    "fields": [first, second],
-                    "options": [{"keep": first, "drop": second}, {"keep": second, "drop": first}],
-                }
-            ],
-            [suggest("tasks_context", "Shows plans and tasks with their ids.")],
-        )
+        problem = f"name different things: {named[first]} and {named[second]}"
+        raise keep_one(first, second, problem, [suggest("tasks_context", "Shows plans and tasks with their ids.")])
     return next(iter(named.values()), None)
 
 

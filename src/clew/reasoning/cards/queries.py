@@ -82,8 +82,7 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         as_of=args.as_of,
     )
     return {
-        **located(ctx, scope, "graph"),
-        **({"step_focus": step.to_json()} if step else {}),
+        **located(ctx, scope, "graph", step=step),
         "cards": cards_json(ctx, scope, page.nodes, args.as_of),
         "pagination": page.page(args.cursor, args.limit),
     }
@@ -154,8 +153,7 @@ def think_frontier(ctx: Context, args: FrontierPlace) -> dict[str, Any]:
     scope, step = place_and_step(ctx, args)
     pages = frontier_pages(ctx, scope, lens_of(args, step), args.limits)
     return {
-        **located(ctx, scope, "graph"),
-        **({"step_focus": step.to_json()} if step else {}),
+        **located(ctx, scope, "graph", step=step),
         "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}, args.as_of),
         "truncated": any(page.has_more for page in pages.values()),
     }
@@ -186,8 +184,7 @@ def think_next(ctx: Context, args: ViewPlace) -> dict[str, Any]:
     cards = [card for page in pages.values() for card in page.nodes]
     candidate = max(cards, key=lambda card: card.last_seq, default=None)
     return {
-        **located(ctx, scope, "graph"),
-        **({"step_focus": step.to_json()} if step else {}),
+        **located(ctx, scope, "graph", step=step),
         "candidate": cards_json(ctx, scope, [candidate], args.as_of)[0] if candidate else None,
     }
 

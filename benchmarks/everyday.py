@@ -1,9 +1,10 @@
 """What an agent's everyday calls cost the server, by size of the store.
 
 `python -m benchmarks everyday [--commit COMMIT]`. Processor time of the server process, the middle of many calls: it
-says the same on a busy machine. In the same run stand the smallest server of the same SDK and what SQLite itself takes
-for one durable write and one read by key. With a commit, the older code fills and serves a store of its own, and each
-row has the ratio to it.
+says the same on a busy machine. What a server does behind its answers comes to an end before the next call, as when
+agents think in between, and has a row of its own. In the same run stand the smallest server of the same SDK and what
+SQLite itself takes for one durable write and one read by key. With a commit, the older code fills and serves a store of
+its own, and each row has the ratio to it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ MIXED = {"recall": 30, "think": 30, "open": 18, "remember": 14, "resume": 8}
 MIXED_AIM = 30
 """Milliseconds of one of them, at 10,000 records."""
 MEMORY_AIM = 450
+PAUSE, IDLE_MS = 0.2, 1.0
+"""A server that used less than so many milliseconds of its processor in this time has nothing left to do."""
 Call = Callable[[int], tuple[str, dict[str, Any]]]
 
 
@@ -75,6 +78,8 @@ class Measured:
     """What the calls of one server took."""
 
     samples: dict[str, list[float]]
+    behind: list[float] = field(default_factory=list)
+    """What was done behind the answers of each round, in which every call is made once."""
     memory_mb: float = 0.0
 
     def middle(self, name: str) -> float:
@@ -111,6 +116,8 @@ def measure(report: Report, engine: str, size: int, rounds: int, before: Path | 
             **{f"times_{floor}": taken / least for floor, least in floors.items()},
             **({"before_ms": old.middle(name), "ratio": taken / old.middle(name)} if old is not None else {}),
         )
+    behind = statistics.median(now.behind[WARM:])
+    report.row(engine=engine, records=size, call="behind one round of them", cpu_p50_ms=behind)
     report.row(engine=engine, records=size, call="memory, MB", cpu_p50_ms=now.memory_mb, aim=f"<= {MEMORY_AIM}")
 
 
@@ -119,13 +126,27 @@ def measured(root: Path, engine: str, size: int, rounds: int) -> Measured:
         found = Measured({name: [] for name in calls()})
         # The calls take turns: all of them meet the machine in the same mood, and each step is closed once.
         for turn in range(rounds + WARM):
+            behind = 0.0
             for name, call in calls().items():
                 begun = processor_ms(server.process.pid)
                 wanted, arguments = call(turn)
                 server.call(wanted, **arguments)
                 found.samples[name].append(processor_ms(server.process.pid) - begun)
+                behind += come_to_rest(server.process.pid)
+            found.behind.append(behind)
         found.memory_mb = server.memory_mb()
         return found
+
+
+def come_to_rest(process: int) -> float:
+    """Wait for what runs behind the calls; what it took."""
+    begun = before = processor_ms(process)
+    while True:
+        time.sleep(PAUSE)
+        now = processor_ms(process)
+        if now - before < IDLE_MS:
+            return now - begun
+        before = now
 
 
 @contextmanager

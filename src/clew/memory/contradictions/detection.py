@@ -43,7 +43,7 @@ AT_ONCE = 2
 them. Reading one takes as long as the rest of the call; of the others the author hears with the next answer."""
 NEAREST = 8
 """Neighbours beside which a record is read at all."""
-LEAST = 6
+LEAST = 4
 """Neighbours beside which a record that was applied one by one is read, however many others wait: an import is longer
 than a person is patient, and what agents keep meanwhile counts."""
 MANY = 50

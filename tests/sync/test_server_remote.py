@@ -183,6 +183,39 @@ def test_an_agent_does_not_forge_what_is_a_persons(tmp_path: Path, clock: Tickin
         assert server.statements()[id] == "active: Speak HTTP to the relay"
 
 
+@pytest.mark.parametrize("status", ["active", "proposed", "superseded", ""])
+def test_an_agent_does_not_decide_by_a_bundle_what_waits(tmp_path: Path, clock: TickingClock, status: str) -> None:
+    """Not even of its own record: it proposed it, and may only withdraw it."""
+    with stores(1, {}, tmp_path / "stores", clock) as (server,):
+        agent = Connection(toolset="full", principal=Principal("ci"))
+        call = server.clew.dispatcher.call
+        server.remember("Carts are kept in Redis")
+        made = call("remember", {"text": "Carts are not kept in Redis", "kind": "decision", "fmt": "json"}, agent)
+        id = made.envelope["result"]["id"]
+        assert server.statements()[id] == "proposed: Carts are not kept in Redis"
+        path = tmp_path / "own.clew"
+        own = server("export_bundle", path=str(path))["origin"]
+        lines = "" if status == "" else f"Status: {status}\n"
+        text = f"[{id}]\n{lines}Statement: Carts are not kept in Redis"
+        for record in (f"{id}@{own}", id):
+            bundle = pack("evil", "", [change(1, text, record=record, agent="ci")])
+            call("sync_push", {"bundle": b64encode(bundle).decode()}, agent)
+            assert server.statements()[id] == "proposed: Carts are not kept in Redis"
+
+
+@pytest.mark.parametrize("policy", [{"review": "all"}, {"mode": "detect_only"}])
+def test_where_all_is_reviewed_an_agents_bundle_waits_too(
+    tmp_path: Path, clock: TickingClock, policy: dict[str, str]
+) -> None:
+    with stores(1, {}, tmp_path / "stores", clock) as (server,):
+        server("governance", **policy)
+        bundle = pack("evil", "", [change(1, "[D-1]\nStatus: active\nStatement: Push at will", agent="ci")])
+        agent = Connection(toolset="full", principal=Principal("ci"))
+        answer = server.clew.dispatcher.call("sync_push", {"bundle": b64encode(bundle).decode()}, agent)
+        assert answer.envelope["result"]["waiting"] == 1
+        assert server.statements() == {}
+
+
 def test_what_a_person_erased_an_agent_does_not_erase_elsewhere(centre: Centre) -> None:
     agent = centre.client(CLEW_TOKEN=centre.token("ci", "read", "write"))
     id = agent.remember("The launch code is 4711", kind="fact")

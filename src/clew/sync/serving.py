@@ -20,7 +20,9 @@ from clew.ids import is_person
 from clew.memory import blocks
 from clew.memory.archive import exchange_folder
 from clew.memory.files.governed_write import governed_transaction
+from clew.memory.governance import policy
 from clew.memory.governance.ownership import OF_THE_USER, whose
+from clew.memory.governance.ownership import WAITING as WAITS_FOR_A_PERSON
 from clew.memory.kinds import kind_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, View, Whole, operation
@@ -107,7 +109,8 @@ def sync_push(ctx: Context, args: SyncPush) -> Json:
 def _of_an_agent(log: SyncLog, bundle: Bundle) -> Bundle:
     """The bundle up to the first change that an agent could not make itself; none in the name of this store."""
     known, is_own = end_of(log.ctx, bundle.origin).seq, bundle.origin == log.origin
-    may = (line["seq"] <= known or (not is_own and _may_write(log, line)) for line in bundle.changes)
+    is_open = not is_own and not policy.reviews_everything(log.ctx)
+    may = (line["seq"] <= known or (is_open and _may_write(log, line)) for line in bundle.changes)
     return replace(bundle, changes=bundle.changes[: sum(takewhile(bool, may))])
 
 
@@ -120,7 +123,8 @@ def _may_write(log: SyncLog, line: Change) -> bool:
         own = record.partition("@")[0]
         return travels(own, str(line["file"])) and kind_of(own) not in OF_THE_USER
     block = blocks.find(log.ctx, id)
-    return block is not None and whose(log.ctx, block) is None
+    # What waits is decided by a person, also when it is the agent's own: a change might say that it is in force.
+    return block is not None and block.status not in WAITS_FOR_A_PERSON and whose(log.ctx, block) is None
 
 
 def _keep(ctx: Context, bundle: Bundle) -> Path:

@@ -200,6 +200,12 @@ def save_mode(ctx: Context, mode: Mode) -> str | None:
     return f"{CONFIGURATION} has the new mode. Run `mm bind --rebind` there: Mind-Mem may refuse to write before."
 
 
+def reviews_everything(ctx: Context) -> bool:
+    """Whether no record of an agent comes into force by itself."""
+    governance = load(ctx).governance
+    return governance.governance_mode == "detect_only" or governance.review == "all"
+
+
 def approval(ctx: Context) -> Approval:
     """Who decides about proposals: a person, or any client, where a person has said that nothing waits for one."""
     return "client" if read_meta(ctx.tx, f"{_APPROVAL} {ctx.workspace}") == "client" else "person"

@@ -156,7 +156,7 @@ def digest(ctx: Context, args: Digest) -> dict[str, Any]:
             "plans": _plans(bound, authors, unproven),
             "truncated": False,
         }
-    return {**result, "markdown": "\n".join(lines(result))}
+    return {**result, "markdown": "\n".join(markdown(result))}
 
 
 def _period(ctx: Context, args: Digest) -> tuple[int, int]:
@@ -370,55 +370,38 @@ def _plans(ctx: Context, authors: Mapping[str, Told], unproven: set[Place]) -> l
     return [{**names[id].to_json(), **row} for id, row in found.items()]
 
 
-@dataclass(frozen=True)
-class Form:
-    """How the digest is written: marks before headings, and around what is named."""
-
-    heading: str
-    name: str
-
-    def head(self, level: int, text: str) -> str:
-        return f"{self.heading * level} {text}".lstrip()
-
-    def named(self, record: Mapping[str, Any]) -> str:
-        return self.name.format(record["title"])
-
-
-MARKDOWN, PLAIN = Form("#", "*{}*"), Form("", "“{}”")
-
-
-def lines(result: Mapping[str, Any], form: Form = MARKDOWN) -> Iterator[str]:
-    """The digest line by line, as `clew digest` prints it too."""
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """The digest as Markdown."""
     start, end = (result[name][:16].replace("T", " ") for name in ("from", "to"))
-    yield form.head(1, f"{result['workspace']}: {start} to {end} UTC")
+    yield f"# {result['workspace']}: {start} to {end} UTC"
     if not result["authors"]:
         yield "\nNothing was done in this time."
     for author in result["authors"]:
-        yield f"\n{form.head(2, author['name'])}\n"
-        yield from (f"- {spoken(sentence, form)}" for sentence in author["sentences"])
+        yield f"\n## {author['name']}\n"
+        yield from (f"- {spoken(sentence)}" for sentence in author["sentences"])
     if result["plans"]:
-        yield f"\n{form.head(2, 'Plans')}\n"
+        yield "\n## Plans\n"
     for plan in result["plans"]:
         doubt = f" ({plan['unproven']} unproven)" if plan["unproven"] else ""
-        yield f"- {form.named(plan)}: {_steps(plan['closed'])} closed{doubt} by {', '.join(plan['by'])}"
+        yield f"- *{plan['title']}*: {_steps(plan['closed'])} closed{doubt} by {', '.join(plan['by'])}"
 
 
-def spoken(sentence: Mapping[str, Any], form: Form) -> str:
+def spoken(sentence: Mapping[str, Any]) -> str:
     """Such as `closed 2 steps of *Relay drops messages* (1 unproven)`."""
     verb, total, place = sentence["verb"], sentence["total"], sentence["place"]
     if verb == THOUGHT:
-        return f"noted {total} thought{'' if total == 1 else 's'} on {form.named(place)}"
+        return f"noted {total} thought{'' if total == 1 else 's'} on *{place['title']}*"
     if place:
         doubt = f" ({sentence['unproven']} unproven)" if sentence["unproven"] else ""
-        return f"{verb} {_steps(total)} of {form.named(place)}{doubt}"
-    named = ", ".join(_thing(thing, form) for thing in sentence["things"])
+        return f"{verb} {_steps(total)} of *{place['title']}*{doubt}"
+    named = ", ".join(_thing(thing) for thing in sentence["things"])
     more = f" and {sentence['more']} more" if sentence["more"] else ""
     return f"{verb} {named}{more}"
 
 
-def _thing(thing: Mapping[str, Any], form: Form) -> str:
-    instead = f", replacing {form.named(thing['replacing'])}" if thing.get("replacing") else ""
-    return f"{form.named(thing)}{instead}"
+def _thing(thing: Mapping[str, Any]) -> str:
+    instead = f", replacing *{thing['replacing']['title']}*" if thing.get("replacing") else ""
+    return f"*{thing['title']}*{instead}"
 
 
 def _steps(count: int) -> str:

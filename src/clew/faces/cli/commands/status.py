@@ -7,6 +7,7 @@ fix it. `clew version`: prints the versions of Clew and Python.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,9 +73,23 @@ def digest(
         answer = call(clew, "digest", {"since": since, **({"until": until} if until else {})})
     if not answer.ok or as_json:
         raise typer.Exit(show_answer(answer, as_json))
-    from clew.records.digest import MARKDOWN, PLAIN, lines
+    result = answer.envelope["result"]
+    say(result["markdown"] if as_markdown else _plain(result))
 
-    say("\n".join(lines(answer.envelope["result"], MARKDOWN if as_markdown else PLAIN)))
+
+def _plain(digest: dict[str, Any]) -> str:
+    """Without the marks of Markdown; what is named stands in quotes, as it is."""
+    sentences = [sentence for author in digest["authors"] for sentence in author["sentences"]]
+    named = [
+        *digest["plans"],
+        *(one["place"] for one in sentences),
+        *(thing for one in sentences for thing in one["things"]),
+    ]
+    titles = {record["title"] for record in (*named, *(one.get("replacing") for one in named if one)) if record}
+    text = re.sub(r"(?m)^#+ ", "", digest["markdown"])
+    for title in sorted(titles, key=len, reverse=True):
+        text = text.replace(f"*{title}*", f"“{title}”")
+    return text
 
 
 def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -76,7 +76,8 @@ def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
         # However many lines a row has, it gets exactly FIELD_COUNT fields, so that the lengths form a table.
         for line in (text.split("\n") + [""] * FIELD_COUNT)[:FIELD_COUNT]:
             words = line.split()
-            numbers.extend(map(number, words))
+            if words:  # most items have no tags and no speaker
+                numbers.extend(map(number, words))
             sizes.append(len(words))
     lengths = np.frombuffer(sizes, np.int64) if sizes else np.zeros(0, np.int64)
     keys = np.array(numbers, np.uint32) * np.uint32(FIELD_COUNT)

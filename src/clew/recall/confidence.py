@@ -19,6 +19,8 @@ from clew.recall.ranking import Ranked
 
 CONFIDENT, LIKELY, WEAK, NONE = "confident", "likely", "weak", "none"
 LEAST_CONFIDENT, LEAST_LIKELY = 0.85, 0.3
+LEAST = 0.001
+"""The probability where anything is worth showing, however unlikely it answers: only an empty answer has none."""
 QUOTED = 0.95
 """The probability of a record that holds the question word for word."""
 FEW_ITEMS = 5
@@ -90,7 +92,7 @@ def form_of(question: str) -> str:
 
 
 @dataclass(frozen=True)
-class Confidence:
+class AnswerConfidence:
     probability: float
     """How likely the store holds an answer; 0 where nothing is worth showing."""
     few: bool = False
@@ -115,19 +117,19 @@ class Confidence:
         return self.label == WEAK and not self.few
 
 
-def confidence_of(ranked: Ranked) -> Confidence:
+def confidence_of(ranked: Ranked) -> AnswerConfidence:
     few = ranked.matches.size < FEW_ITEMS
     if not worth_showing(ranked).any():
-        return Confidence(0.0, few)
+        return AnswerConfidence(0.0, few)
     if "wording" in ranked.features:
-        return Confidence(QUOTED, few)
+        return AnswerConfidence(QUOTED, few)
     found = signals(ranked)
     arm = "" if "dense" in found else "_words"
     probability = _logistic(WEIGHTS[f"subject{arm}"], found)
     # In talk people ask for details of whatever was told, so the form of a question says nothing.
     if ranked.matches.pages >= HALF:
         probability *= _logistic(WEIGHTS[f"answer{arm}"], found)
-    return Confidence(round(probability, 3), few, found)
+    return AnswerConfidence(max(round(probability, 3), LEAST), few, found)
 
 
 def _logistic(weights: dict[str, float], found: dict[str, float]) -> float:

@@ -22,7 +22,7 @@ from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NO_PREVIEW, NOTICE, beside_json, previews, replaced_by, result_json
 from clew.recall.authors import authors_of
-from clew.recall.confidence import Confidence, confidence_of
+from clew.recall.confidence import AnswerConfidence, confidence_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import in_states, outdated
 from clew.recall.figures import note_question
@@ -223,7 +223,7 @@ class Search:
         return replace(with_successors(ranked, heirs, likeness), replaced=frozenset(after))
 
     def _choose(
-        self, corpus: Corpus, ranked: Ranked, query: Query, confidence: Confidence
+        self, corpus: Corpus, ranked: Ranked, query: Query, confidence: AnswerConfidence
     ) -> tuple[list[int], dict[int, list[int]]]:
         if not confidence.probability:
             return [], {}
@@ -264,7 +264,7 @@ class Search:
         query: Query,
         order: list[int],
         folded: dict[int, list[int]],
-        confidence: Confidence,
+        confidence: AnswerConfidence,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
         # Without results the best candidate is read all the same, for `nearest`.
@@ -308,7 +308,7 @@ class Search:
             answer["analysis"] = _analysis(query, ranked, confidence)
         return answer
 
-    def _count(self, ctx: Context, query: Query, results: list[dict[str, Any]], confidence: Confidence) -> None:
+    def _count(self, ctx: Context, query: Query, results: list[dict[str, Any]], confidence: AnswerConfidence) -> None:
         if self.request.counts:
             note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
             note_question(ctx, query.text, bool(results) and not confidence.doubtful)
@@ -391,7 +391,7 @@ def _with_folded(found: dict[str, Any], slots: list[int], corpus: Corpus) -> dic
     return found
 
 
-def _analysis(query: Query, ranked: Ranked, confidence: Confidence) -> dict[str, Any]:
+def _analysis(query: Query, ranked: Ranked, confidence: AnswerConfidence) -> dict[str, Any]:
     period = query.period
     return {
         **query.intent.to_dict(),

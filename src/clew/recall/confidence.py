@@ -19,6 +19,8 @@ from clew.recall.ranking import Ranked
 
 CONFIDENT, LIKELY, WEAK, NONE = "confident", "likely", "weak", "none"
 LEAST_CONFIDENT, LEAST_LIKELY = 0.85, 0.3
+LEAST = 0.001
+"""The probability where anything is worth showing, however unlikely it answers: only an empty answer has none."""
 QUOTED = 0.95
 """The probability of a record that holds the question word for word."""
 FEW_ITEMS = 5
@@ -127,7 +129,7 @@ def confidence_of(ranked: Ranked) -> AnswerConfidence:
     # In talk people ask for details of whatever was told, so the form of a question says nothing.
     if ranked.matches.pages >= HALF:
         probability *= _logistic(WEIGHTS[f"answer{arm}"], found)
-    return AnswerConfidence(round(probability, 3), few, found)
+    return AnswerConfidence(max(round(probability, 3), LEAST), few, found)
 
 
 def _logistic(weights: dict[str, float], found: dict[str, float]) -> float:

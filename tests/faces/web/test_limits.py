@@ -190,6 +190,7 @@ def test_the_debug_log_holds_no_content_and_no_secret(tmp_path: Path) -> None:
         try:
             with connect(server.socket_address + "/ws") as socket:
                 socket.send(json.dumps({"action": "subscribe", "channel": "events"}))
+                assert "subscribed" in str(socket.recv(timeout=60))
                 server.call("notes_commit", content="quokka marmalade ghp_" + "a1B2" * 9)
                 heard = ""
                 while "note_committed" not in heard:

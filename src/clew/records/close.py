@@ -349,7 +349,7 @@ def _weakness(step: Step, given: str | RunProof) -> str | None:
     said = shorten(_reported(given)[0], 80)
     wanted = f"; the step names `{shorten(named[0], 120)}`" if named else ""
     if isinstance(given, str):
-        return f"`{said}` tells no command with its exit code{wanted}"
+        return f"`{said}` names no command with its exit code{wanted}"
     if named and not any(covers_command(given.command, name) for name in named):
         return f"the step names `{shorten(named[0], 120)}`; this was `{said}`"
     found = doubt(given.command, given.output)
@@ -366,7 +366,7 @@ def _seen_to_run(step: Step, proof: Proof, why: str) -> ClewError:
     receipt = proof.receipt.id if proof.receipt is not None else step.id
     return ClewError(
         "CONFLICT",
-        f"{step.path} ({step.id}) is done on more than words: {proof.line()}",
+        f"{step.path} ({step.id}) is already done by more than a claim: {proof.line()}",
         f"retract id={receipt}, with why, takes that back; retract id={step.id} opens the step again.",
         [{"kind": "state", "field": "unproven"}],
         [suggest("retract", "Takes it back; the step then says so.", "high", id=receipt, why=why)],

@@ -290,3 +290,9 @@ def test_advice_for_the_shell_runs_where_no_clew_is_on_the_path(agent: Caller, t
     (tmp_path / "clew").chmod(0o755)
     with surrounded({"PATH": str(tmp_path)}, tmp_path):
         assert "next: clew prove --task TASK-001" in told(agent, "resume")
+
+
+@pytest.mark.parametrize("proof", [TEST, {"command": TEST}])
+def test_an_exit_code_that_was_not_said_is_not_made_up(agent: Caller, proof: Any) -> None:
+    shown = told(agent, "close", step="s:0", proof=proof)
+    assert "exit 0" not in shown and "PROOF_WEAK" in shown

@@ -61,6 +61,8 @@ def run_proof(given: Any) -> Any:
     ended = named.get("exit_code")
     if isinstance(ended, str) and ended.strip().lower() in _EXIT_WORDS:
         named["exit_code"] = _EXIT_WORDS[ended.strip().lower()]
+    if set(named) == {"command"}:
+        return named["command"]  # how it ended was not said, so it is a claim in words
     return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
 
 
@@ -79,7 +81,7 @@ _EXIT_WORDS = {
 }
 _RUN_NAMES = {
     **dict.fromkeys(("cmd", "run", "shell"), "command"),
-    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
+    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode", "rc"), "exit_code"),
     **dict.fromkeys(("stdout", "result", "tail"), "output"),
     "covers": "files",
 }

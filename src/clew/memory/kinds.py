@@ -74,8 +74,8 @@ _LATER = frozenset(
     }
 )
 TREE: tuple[str, ...] = tuple(path for path in _HEADINGS if path not in _LATER)
-"""Files that a new workspace begins with. The ledger comes with its first fact, the others with a block that somebody
-writes: Clew itself has nothing to put there, and an empty file would promise that it had."""
+"""Files that a new workspace begins with. The ledger comes with its first fact, the others with their
+first block: Clew itself has nothing to put there, and an empty file would suggest otherwise."""
 
 
 def preamble(file: str) -> str:

@@ -34,8 +34,8 @@ def restore_block(ctx: Context, id: str, why: str, was: str | None) -> Restorati
 def stage_if_needed(
     ctx: Context, id: str, why: str, withdraw: Sequence[str], yielding: Sequence[str]
 ) -> Restoration | None:
-    """A proposal to restore a block, to withdraw what holds in its place and to let what it had replaced give way
-    again: all of it or nothing. None where nobody has to be asked about any of them."""
+    """A proposal to restore a block, to withdraw what holds in its place and to mark what it had
+    replaced as replaced again: all of it or nothing. None if no approval is needed for any of them."""
     found = {block.id: block for block in blocks.current(ctx, ids=[id, *withdraw, *yielding])}
     asked = found if id in found else {id: last_said(ctx, id), **found}
     waiting = next((reason for block in asked.values() if block and (reason := waits_for(ctx, block))), None)

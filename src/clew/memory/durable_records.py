@@ -114,7 +114,7 @@ def keep_within(ctx: Context, record: Record, odds: Odds) -> Kept:
 
 
 def _about_the_same(record: Record, replaced: Sequence[Block]) -> Record:
-    """A record that names no file is about those of what it replaces: else nothing would be known about them."""
+    """A record that names no file gets those of the records it replaces, so that it is still found by file."""
     named = [name for block in replaced for name in listed(block.get("About"))]
     return record if record.about else replace(record, about=tuple(dict.fromkeys(named)))
 

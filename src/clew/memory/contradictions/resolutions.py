@@ -63,7 +63,7 @@ def check(ctx: Context, report: ScanReport) -> None:
     for staged in wanted[: max(0, limit.room)]:
         try:
             report.checks["proposed_resolutions"].append(proposals.stage(ctx, staged).id)
-        except ClewError as problem:  # tried on a copy before anything is written; the other findings must be told
+        except ClewError as problem:  # tried on a copy before anything is written; other findings are still reported
             said = f"That {staged.target} yields cannot be proposed: {problem.message}"
             report.find("validator", said, block_id=staged.target)
     held = len(wanted) - max(0, limit.room)

@@ -188,7 +188,7 @@ class Directory:
             shutil.rmtree(copies, ignore_errors=True)
 
     def settle(self) -> None:
-        """Flush the parent folder, so that a power failure cannot remove `.clew`."""
+        """Flush the folders, so that a power failure cannot remove `.clew`."""
         with reported(self.root):
             for folder in (self.own, self.root):
                 sync_folder(folder)
@@ -360,5 +360,5 @@ def directory_of(ctx: Context) -> Directory | None:
 
 
 def store_name(row: dict[str, object]) -> str:
-    """Identifies the store that a directory was rendered from; a copy of it elsewhere has another name."""
+    """Which store a directory was rendered from: a copy of it elsewhere is another one."""
     return f"{row['id']}@{row['created_at_ms']}"

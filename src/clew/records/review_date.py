@@ -1,4 +1,4 @@
-"""A date to look at a record again, as people write it: `2027-01-05`, `next friday`, `in 2 weeks`."""
+"""Parses review dates as people write them: `2027-01-05`, `next friday`, `in 2 weeks`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SPAN = re.compile(r"(?:in |after )?(a|an|one|two|three|four|six|\d{1,3}) (day|w
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6}
 _NEXT = re.compile(r"next (week|month|quarter|year)")
 _UNITS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
-"""Days and months of each."""
+"""Days and months of each unit."""
 
 
 def review_date(given: str, now_ms: int, without: Json) -> str:
-    """The day as YYYY-MM-DD. What names no day is refused: a date that nobody can compare is never due.
+    """The date as YYYY-MM-DD. Input without a date is refused: a date that cannot be compared is never due.
 
     `without` are the arguments of the call without it.
     """

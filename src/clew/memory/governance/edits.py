@@ -27,7 +27,7 @@ from clew.registry.record import assessor
 from clew.secrets import screened
 
 REASONS = ("Rationale", "Context")
-"""The field for the reason, by kind of block."""
+"""Fields that may contain the reason."""
 NOT_GIVEN = "not given"
 
 

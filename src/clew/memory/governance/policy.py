@@ -220,7 +220,7 @@ def save_approval(ctx: Context, chosen: Approval) -> None:
 
 
 def check_decider(ctx: Context, what: str, command: str, *ways: Suggestion) -> None:
-    """Refuse a decision on a proposal, unless a person makes it or approval is turned off."""
+    """Refuse a decision, unless a person makes it or approval is turned off."""
     if approval(ctx) == "person":
         check_person(ctx, what, command, *ways)
 

@@ -59,7 +59,7 @@ KEPT = {
 }
 """The verb for storing a record, by kind."""
 CARDS = {"question": "asked", "hypothesis": "supposed", "test": "planned the test"}
-"""The verb for writing a card, by kind; the default is `written`."""
+"""The verb for writing a card, by kind; other kinds use `wrote`."""
 THOUGHT = "thought on"
 TOLD = {
     "proposal_applied": "approved",

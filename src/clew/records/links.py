@@ -241,8 +241,9 @@ def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
 
 
 def holds_again(ended: RetractionRow, status: str | None) -> bool:
-    """Work that was reopened or canceled may have been closed since. Cards and blocks have a status
-    that can be changed back; a proposal to retract a block may not be applied."""
+    """Whether a retracted record is in force again. Work that was reopened or canceled may have been
+    closed since. Cards and blocks have a status that can be changed back; a proposal to retract a block
+    may not be applied."""
     if ended.lifted_seq is not None:
         return True
     if status is None:

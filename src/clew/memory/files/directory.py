@@ -50,7 +50,7 @@ class RenderedFile:
 
 
 file_lock: HookPoint[Callable[[Path], AbstractContextManager[None]]] = HookPoint("file_lock")
-"""A lock against other programs that use the folder, for one file."""
+"""Hook that locks a file against other programs that use the folder."""
 
 
 @contextmanager

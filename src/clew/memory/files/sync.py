@@ -281,7 +281,7 @@ def _late_edits(ctx: Context, directory: Directory, late: list[LateSave]) -> lis
 
 
 def _left_behind(ctx: Context, directory: Directory, found: list[EditedFile]) -> list[EditedFile]:
-    """Handles renamed files: returns the missing file without the blocks that are now in a new one."""
+    """For renamed files: each missing old file, without the blocks that are now in a new one."""
     moved: dict[str, set[str]] = {}
     for edit in found:
         if edit.base is None and edit.path.endswith(".md"):

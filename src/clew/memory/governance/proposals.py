@@ -132,7 +132,8 @@ def get(ctx: Context, id: str) -> Block:
 
 
 def proposer(ctx: Context, proposal: Block) -> str | None:
-    """Who proposed it: the author of the first version, because later ones are written by whoever decides."""
+    """Who proposed it: the author of the first version, because later ones are written by the deciding
+    person or agent."""
     return proposal.get("ProposedBy") or blocks.history(ctx, proposal.id)[0].agent
 
 

@@ -179,8 +179,7 @@ class _Reader:
         self.values[self.section][weight] = min(default * factor, 10.0)
 
     def set_back(self) -> None:
-        """Reset keys that another program never reads in a file of its own, which is detected by keys
-        that only it has."""
+        """Reset keys that another program never reads in its own file, which is detected by keys that only it has."""
         for section, key in self.foreign.idle if self.theirs else ():
             if key in self.config.get(section, {}):
                 self.values[section][key] = self.specs[section][key].default

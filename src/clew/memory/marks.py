@@ -100,7 +100,7 @@ def _signs(statement: str) -> list[str]:
 
 
 _PUNCTUATION = frozenset(".,;:?!'’\"“”`()-_")
-"""Punctuation without a meaning of its own."""
+"""Punctuation that carries no meaning."""
 
 
 def content_hash(statement: str) -> str:

@@ -91,7 +91,7 @@ def _keep(ctx: Context, report: ScanReport) -> None:
 
 
 def count_blocks(ctx: Context, report: ScanReport) -> None:
-    # In any file: also those that `remember` stores in a file of its own.
+    # In any file: also those that `remember` stores in a separate file.
     active = blocks.count(ctx, "D", KINDS["D"].live)
     report.checks["decisions"] = {"total": blocks.count(ctx, "D"), "active": active}
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)

@@ -52,7 +52,7 @@ class BriefLine:
     short: str = ""
     """Its title, used if the line is too narrow for the text."""
     instead: BriefLine | None = None
-    """The proposed replacement; it has no line of its own."""
+    """The proposed replacement; it has no separate line."""
     proposed: bool = False
     """Whether it is only proposed; records in force come before it."""
 

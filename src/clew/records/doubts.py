@@ -24,7 +24,7 @@ ORIGIN = "keep"
 
 
 def doubts_about(ctx: Context, id: str) -> list[Block]:
-    """Records in force that may contradict this one. Certain contradictions have an entry of their own."""
+    """Records in force that may contradict this one. Certain contradictions have a separate entry."""
     own = blocks.find(ctx, id) if kind_by_form(id) == "block" else None
     if own is None or own.status != statuses.ACTIVE:
         return []

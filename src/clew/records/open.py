@@ -439,7 +439,7 @@ def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
 
 
 def _item(ctx: Context, row: Row) -> Opened:
-    """Any item in the search index that has no opener of its own."""
+    """Any item in the search index that has no dedicated opener."""
     item = {name: row[name] for name in ("ref", "source", "kind", "title", "body", "status", "doc", "seq", "ts_ms")}
     item["branch"] = branch_name(ctx, row["branch"]) if row["branch"] is not None else None
     return {"kind": row["source"], "id": row["ref"], "summary": summary(row["title"], row["body"]), "item": item}

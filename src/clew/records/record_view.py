@@ -64,7 +64,7 @@ def _by_kind(ids: list[str]) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
     for id in ids:
         formed = kind_by_form(id)
-        # Steps and evidence have a form of their own, but a card may have such an id too.
+        # Steps and evidence have their own form, but a card may have such an id too.
         kind = formed or (
             "step" if id.startswith(STEP_PREFIX) else "evidence" if id.startswith(EVIDENCE_PREFIX) else ""
         )

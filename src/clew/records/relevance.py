@@ -115,7 +115,7 @@ def _at_least(entry: BriefLine, rank: float) -> BriefLine:
 
 
 def _disputes(ctx: Context, shown: set[str]) -> tuple[BriefLine, ...]:
-    """Contradictions with a side that has no line of its own; the others are shown as labels of both sides."""
+    """Contradictions with a side that has no separate line; the others are shown as labels of both sides."""
     apart = [(entry, list(sides)) for entry, sides in open_entries(ctx, MOST_WAITING) if not shown.issuperset(sides)]
     return tuple(
         BriefLine("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="disputed")
@@ -195,7 +195,7 @@ def _pending(staged: Iterable[Block]) -> dict[str, PendingChange]:
 
 
 def _with_pending(entries: list[BriefLine], pending: dict[str, PendingChange]) -> list[BriefLine]:
-    """Merges a record and its proposed replacement into one line; the replacement then has no line of its own."""
+    """Merges a record and its proposed replacement into one line; the replacement then has no separate line."""
     known = {entry.id: entry for entry in entries}
     told: dict[str, BriefLine] = {}
     folded: set[str] = set()

@@ -89,7 +89,7 @@ def current_status(ctx: Context, args: Resume) -> dict[str, Any]:
     with ctx.reading() as reading:
         work = _work(reading, args.task)
         texts = _texts(reading, work)
-    # Between two reads and not inside one: a search opens transactions of its own.
+    # Between two reads and not inside one: a search opens its own transactions.
     recalled = recall_of(ctx, work, texts)
     with ctx.reading() as reading:
         # Read again: the task may have been closed or renamed while the search ran.

@@ -129,7 +129,7 @@ def _stem(word: str) -> str:
 
 
 def recall_of(ctx: Context, work: Work | None, texts: Sequence[str]) -> dict[str, float]:
-    """Records found by the task's own words: record -> similarity from 1 down. Opens transactions of its own."""
+    """Records found by the task's own words: record -> similarity from 1 down. Opens its own transactions."""
     query = " ".join(texts)[:MOST_QUERY].strip()
     if work is None or not query:
         return {}

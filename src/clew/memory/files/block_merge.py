@@ -77,7 +77,7 @@ def _gap(found: Sequence[MarkdownPart | None]) -> str:
 
 
 def _separated(parts: list[MarkdownPart]) -> list[MarkdownPart]:
-    """The last block of a file may be in the middle after the merge: a header must begin on a line of its own."""
+    """The last block of a file may be in the middle after the merge: a header must begin on its own line."""
     return [
         part if at == len(parts) - 1 or "\n" in part.gap else replace(part, gap=GAP) for at, part in enumerate(parts)
     ]

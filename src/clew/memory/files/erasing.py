@@ -53,7 +53,7 @@ def _erase_in(path: Path, redactor: Redactor, found: ErasedFiles) -> None:
     except OSError:
         return
     text = data.decode("utf-8", "replace")
-    # Line by line as well, because a line may be a JSON value of its own.
+    # Line by line as well, because a line may be a separate JSON value.
     cleaned = "".join(redactor.without(line) for line in redactor.without(text).splitlines(keepends=True))
     if cleaned == text:
         return

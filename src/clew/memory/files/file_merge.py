@@ -1,10 +1,10 @@
 """Merges a hand-edited file: the person's edit, plus what the store changed meanwhile in other blocks.
 
 A person may also save from a stale buffer: the editor read the file, something was approved into it,
-and then the editor saved the old text with a change of its own. Such a save lacks blocks that its
-author never saw and has old versions of others. Treating these as edits would undo what was approved.
-So an approved change survives a save on three conditions: it is recent, the saved text contains nothing
-of it, and the save changes something else too. A save that only leaves blocks out removes them.
+and then the editor saved the old text with its own change. Such a save lacks blocks that its author
+never saw and has old versions of others. Treating these as edits would undo what was approved. So an
+approved change survives a save on three conditions: it is recent, the saved text contains nothing of
+it, and the save changes something else too. A save that only leaves blocks out removes them.
 """
 
 from __future__ import annotations

@@ -349,7 +349,7 @@ def _replace_range(draft: ProposalDraft, op: Op) -> None:
     # The line with the end mark itself stays, as in Mind-Mem.
     text = "\n".join([*lines[:start], *op.patch.split("\n"), *lines[end:]])
     found = parse_file(text)
-    # A patch with a header line of its own would split one block into two, one of which was never approved.
+    # A patch with its own header line would split one block into two, one of which was never approved.
     if [part.id for part in found.parts] != [change.id] or found.parts[0].text != text:
         raise ClewError("CONFLICT", f"replace_range: the patch would break {op.target} into several blocks")
     draft.put(change, text)

@@ -27,7 +27,7 @@ _RUNNERS = frozenset(
         "xargs", "make",
     }
 )  # fmt: skip
-"""Programs that run a command from their arguments, in syntax of their own."""
+"""Programs that run a command from their arguments, in their own syntax."""
 _COPIERS = frozenset({"rsync", "unzip", "tar", "patch", "cpio", "bsdtar"})
 """Programs that may write anything below the folder they name."""
 _LITERAL = re.compile(r"[^*?\[\]{}]{2,}")
@@ -82,8 +82,7 @@ def _hides_a_write(command: Simple) -> bool:
 
 
 def _is_opaque(command: Simple) -> bool:
-    """Whether it runs something this parser cannot see: code, a command in syntax of its own, or the
-    output of a pipe."""
+    """Whether it runs something this parser cannot see: code, a command in its own syntax, or the output of a pipe."""
     name, rest = command.named[0], command.named[1:]
     if name in _RUNNERS:
         return True

@@ -339,7 +339,7 @@ class _Reader:
             elif sign == "`" or self.line.startswith("$(", self.at):
                 parts.append(self._substitution())
             elif sign == "$" and self.line[self.at + 1 : self.at + 2] in ("'", '"'):
-                self.at += 1  # `$'...'` is a quoted text with escapes of its own
+                self.at += 1  # `$'...'` is a quoted text with its own escapes
             else:
                 parts.append(sign)
                 self.at += 1

@@ -23,7 +23,7 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
 def last_work(ctx: Context, view: StatusView | None) -> Section:
-    """The files, the commit and the proof of the last session in this project."""
+    """The files, the commit and the proof of the last work in this project."""
     parts = [_files(ctx, view), _commit(ctx), _proof(ctx)]
     lines = tuple(BriefLine("last work", "", part, rank=1.0) for part in parts if part)
     return Section("last", lines, heading="last session:", inline=True)

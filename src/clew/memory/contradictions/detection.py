@@ -45,8 +45,8 @@ response."""
 NEAREST = 8
 """Maximum number of neighbours that a record is compared with."""
 LEAST = 4
-"""Neighbours that a record which was applied singly is compared with, however many others are queued: a
-long import must not delay it, and what agents store meanwhile is compared too."""
+"""Neighbours that a record which was applied singly is compared with, however many others are queued:
+an import takes longer than people wait, and records that agents store meanwhile must be compared too."""
 MANY = 50
 """If more records change at once, as in an import, they are only compared after the commit."""
 REPEATED = 0.6

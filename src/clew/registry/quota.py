@@ -1,4 +1,4 @@
-"""How much one token may write in a day, on all servers of the store together."""
+"""Daily write quota per token, across all servers of the store."""
 
 from __future__ import annotations
 

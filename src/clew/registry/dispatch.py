@@ -285,7 +285,7 @@ class Dispatcher:
         return shown
 
     def _suggest_the_rest(self, call: Call, operation: Operation, shown: Json, whole: Json | None) -> None:
-        """Suggest how to get what a response leaves out. `whole` is the untruncated result, if a budget truncated it."""
+        """Suggest how to get what a response leaves out. `whole` is the untruncated result, if one was truncated."""
         if call.remarks.call is None:
             return
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}

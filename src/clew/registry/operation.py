@@ -93,7 +93,7 @@ class View:
     bare: Callable[[Json], Any] | None = None
     """Selects the JSON that the text block shows instead of the envelope, for clients that parse it."""
     whole: bool = False
-    """The result is one document, useless in part. Any other result without a budget is truncated if it is very long."""
+    """The result is one document, useless in part. Any other result without a budget is truncated if very long."""
     agent: AgentForm | None = None
 
 

@@ -199,7 +199,7 @@ _NEVER_FAILS = re.compile(
     r"|(?:cd|export|set|unset)(?: .*)?|(?:ba|z|da|k)?sh -\w*c .*",
     re.DOTALL,
 )
-"""Commands that end with 0 whatever the state of the work is. The whole form, because `date parsing checked` is prose."""
+"""Commands that end with 0 whatever the state of the work is. The whole form: `date parsing checked` is prose."""
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "remote", "stash", "add", "commit", "blame"})
 _GIT_CHECKS = frozenset({"--exit-code", "--check", "--quiet"})
 _IDLE: dict[str, frozenset[str]] = {

@@ -1,4 +1,4 @@
-"""Capturing evidence, as an operation or as the proof given to a macro. Empty texts and unfilled templates are refused."""
+"""Capturing evidence, as an operation or as the proof for a macro. Empty texts and unfilled templates are refused."""
 
 from __future__ import annotations
 

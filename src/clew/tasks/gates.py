@@ -1,4 +1,4 @@
-"""Gates: what a step still lacks before it can be done. For the extra requirements of strict work see reasoning_gate."""
+"""Gates: what a step still lacks before it can be done. For further requirements of strict work see reasoning_gate."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def proof_missing(step: Step, found: Gate) -> ClewError:
 def check_proof(ctx: Context, task: Work, step: Step, override: Override | None) -> Json:
     """Refuse to close on a failed run, and on insufficient proof if proof is required.
 
-    Returns what the closing event records about the proof. Required proof must be fresh; a strict task requires observed
-    runs of the commands that its steps name, unless a reason is given why a claim is enough.
+    Returns what the closing event records about the proof. Required proof must be fresh; a strict task requires runs
+    that Clew observed of the commands that its steps name, unless a reason is given why a claim is enough.
     """
     proof, required = proof_state(ctx, step), step.requires_proof
     # In a strict task a step that names its test commands requires their runs, whatever its proof mode.

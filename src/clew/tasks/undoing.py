@@ -1,4 +1,4 @@
-"""Restores what a write changed in plans, tasks and steps, as `tasks_undo` does; records that it created are deleted."""
+"""Restores what a write changed in plans, tasks and steps, as `tasks_undo` does; records it created are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Premises: if a card is withdrawn, every card that depends on it becomes suspect, with the chain of premises as reason.
+"""Premises: if a card is withdrawn, cards that depend on it become suspect, with the chain of premises as reason.
 
 The premises of a card are the cards it depends on and those that support it. The walk is one recursive query over the
 edges that the branch shows; it is skipped if nothing was withdrawn, which is nearly always the case.

@@ -82,8 +82,8 @@ def read_card(given: str | Json, forced_type: str | None = None, default_type: s
 def parse_lines(text: str) -> Json:
     """Parse `key: value` lines as an object, or the whole text as the card's text. Never refuses anything.
 
-    Lines are parsed as fields if the first one names a key of a card. A line that is indented or is not a field continues
-    the value above it; so do the receipts `CMD:` and `LINK:` inside of a text.
+    Lines are parsed as fields if the first one names a key of a card. A line that is indented or is not a field
+    continues the value above it; so do the receipts `CMD:` and `LINK:` inside of a text.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
     opening = _FIELD.fullmatch(first)

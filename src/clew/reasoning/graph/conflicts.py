@@ -106,7 +106,7 @@ def preview(ctx: Context, clash: KeyClash) -> Json:
 
 
 def record(ctx: Context, clash: KeyClash) -> tuple[Json, bool]:
-    """Record the conflict; returns it and whether it is new. For a known one only the destination's state is updated."""
+    """Record the conflict; returns it and whether it is new. A known one only gets the destination's current state."""
     wanted = _conflict(ctx, clash)
     known = find(ctx, wanted.id)
     if known is not None:

@@ -318,7 +318,7 @@ class SessionInfo:
         return not prefix or _any_below(prefix.rstrip("/"), (self.cwd, *self.hints))
 
     def belongs_to(self, project: str) -> bool:
-        """Whether it is a session of this project. Any text can name a directory, so a recorded one takes precedence."""
+        """Whether it is a session of this project. Any text can name a directory, so a recorded one has precedence."""
         return _any_below(project, (self.cwd,) if self.cwd else self.hints)
 
     def project(self) -> Json:

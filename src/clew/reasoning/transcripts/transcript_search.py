@@ -260,7 +260,7 @@ _SAYS_SO = re.compile(
     r"|^ {0,3}#{1,6} \W{0,4}(?:\w+ )?(?:summary|recap|in short|conclusions?|выводы?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words that mark a summary of any length, and headings: in English and Russian, because the seed's agents write both."""
+"""Words that mark a summary of any length, and headings: in English and Russian, as the seed's agents write both."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
 DIGEST_BUDGET = texts_budget(

@@ -19,7 +19,7 @@ MAX_DEPTH = 64
 
 
 class Point(NamedTuple):
-    """The position of a thought: chain and number. A tuple, because an export creates, hashes and compares thousands."""
+    """The position of a thought: chain and number. A tuple, because an export creates, hashes, compares thousands."""
 
     chain: str
     number: int

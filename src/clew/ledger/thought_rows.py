@@ -19,7 +19,8 @@ from clew.store.database import placeholders
 class Thought(NamedTuple):
     """A row of the table, and the text of the entry with the same seq in the session's trace.
 
-    A tuple with positional fields, because an export creates thousands and a class with names takes three times as long.
+    A tuple with positional fields, because an export creates thousands and a class with names takes three times
+    as long.
     """
 
     session: str

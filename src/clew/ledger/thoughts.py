@@ -283,7 +283,7 @@ def _more(recorded: Recorded) -> Json:
 
 
 def closing(ctx: Context, session: str) -> Json:
-    """Additional fields of the response to a final thought. If the export file cannot be written, it is only a warning."""
+    """Additional fields of the response to a final thought. If the export file cannot be written, it only warns."""
     closed: Json = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
     with ctx.reading() as bound:
         exported = export_json(bound, session_named(bound, session))

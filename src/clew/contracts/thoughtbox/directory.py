@@ -260,7 +260,7 @@ def scan(base: Path) -> DirectoryScan:
 
 
 def original_directory(home: Path) -> Path:
-    """Thoughtbox's data directory: from its environment variable, else in the directory of the store, else its default."""
+    """Thoughtbox's data directory: its environment variable, else the store's directory, else its own default."""
     named = environment().get("THOUGHTBOX_DATA_DIR", "").strip()
     if named:
         return placed(named)

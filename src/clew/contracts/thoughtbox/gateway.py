@@ -228,7 +228,7 @@ def _no_operation(wire: str) -> ClewError:
 
 
 def _arguments(route: Route) -> Json:
-    """The given arguments. Stateless clients send a sessionId with every call; it is passed only if the schema has it."""
+    """The given arguments. Stateless clients send a sessionId with every call; it is passed if the schema has it."""
     arguments = without_none(**route.arguments)
     if "sessionId" in route.entry.input_schema.get("properties", {}):
         return arguments

@@ -189,8 +189,8 @@ def _marked(thought: Thought, place: int | None, before: Point | None) -> str:
 
 
 def _mark(thought: Thought, place: int | None, before: Point | None) -> str:
-    """Everything that heading and text do not show. Left out, because they would double the size: ids, which are derived
-    from chain and number, and `prev` if it is simply the thought before in the chain."""
+    """Everything that heading and text do not show. Left out, because they would double the size: ids, which are
+    derived from chain and number, and `prev` if it is simply the thought before in the chain."""
     prev, data = thought.prev, data_json(thought)
     del data["thought"]
     if thought.next_needed:

@@ -112,7 +112,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
-        # Node ids are exact. A bare number is ambiguous: for a revision it is in its own chain, for a fork the main line.
+        # Node ids are exact. A bare number is ambiguous: for a revision it is in its chain, for a fork the main line.
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
         extra=sound(_unused_values(node, data)),

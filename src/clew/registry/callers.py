@@ -182,7 +182,7 @@ def keep_seen(ctx: Context) -> None:
 
 _OWN = "the caller's own state"
 _PRUNED = "callers pruned"
-"""Set once a connection has written something: each removes expired rows."""
+"""Set once a connection has written something: each removes old rows once."""
 KEPT_MS = 90 * 86_400_000
 """Callers without a write for three months are forgotten."""
 MOST_CALLERS = 500

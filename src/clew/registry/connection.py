@@ -107,7 +107,7 @@ class Connection:
     notes: list[dict[str, str]] = field(default_factory=list)
     """Warnings about earlier calls, for the next response; background work adds them here."""
     returned: Json = field(default_factory=dict)
-    """Files for the caller's machine in addition to the response, if `place` is another machine."""
+    """Data for the caller's machine in addition to the response, if `place` is another machine."""
     state: Json = field(default_factory=dict)
     """Per-connection state of a domain, under the domain's name."""
 
@@ -134,7 +134,7 @@ class Connection:
                 setattr(self, name, value)
 
     def go_on(self, kept: Mapping[str, Any]) -> None:
-        """Copy what a call on another server has changed, including that it started again."""
+        """Copy what a call on another server has changed, including a workspace override that it removed."""
         self.restore(kept)
         self.workspace_override = kept.get("workspace_override")
 

@@ -43,7 +43,7 @@ class ImportOffer(NamedTuple):
 
 
 import_offer: HookPoint[Callable[..., ImportOffer | None]] = HookPoint("import_offer")
-"""`(settings, database, toolset)` -> data of another program that a client of the toolset may expect here."""
+"""`(settings, database, toolset)` -> the import of data that a client of the toolset may expect here, if any."""
 
 refusal_form: HookPoint[Callable[[Answer, Any, str], Answer]] = HookPoint("refusal_form")
 """`(answer, arguments, toolset)` -> the refusal of an operation as its clients read refusals; by operation name."""

@@ -55,7 +55,7 @@ class Input(StrictModel):
 
 
 Verbosity = Literal["full", "compact"] | None
-"""How much an answer says; `Context.is_compact` knows what is meant where nothing was said."""
+"""Verbosity of a response; `Context.is_compact` has the default."""
 
 
 class Bounded(Input):

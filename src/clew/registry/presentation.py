@@ -136,7 +136,7 @@ def _bare(pick: Callable[[Json], Any], envelope: Json) -> Any:
     error = envelope["error"]
     told = {key: error[key] for key in ("code", "recovery") if key in error}
     if "recovery" in told:
-        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are spread out here
+        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are top-level fields here
     return {**error.get("details", {}), "error": error["message"], **told}
 
 

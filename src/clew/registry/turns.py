@@ -103,7 +103,7 @@ class Turns:
             self._waiting[caller].remove(turn)
             self._tidy(caller)
             if turn.granted.cancelled():
-                continue  # its task has not run since: it releases the seat then
+                continue  # cancelled before its task ran again: there is nothing left for it to release
             turn.has_seat = True
             self._free -= 1
             self._long += turn.ask.is_long

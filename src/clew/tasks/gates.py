@@ -88,7 +88,7 @@ def check_gate(ctx: Context, step: Step, asked: Collection[str] = ()) -> Gate:
 
 
 def confirmations(found: Gate) -> Any:
-    """What a closing call confirms: the usual two, or these and all others that became required."""
+    """The confirmations of a closing call: the usual two, or these and all others that became required."""
     # `gate` is the seed's short word for the usual two; a caller who copies it must not confirm more than that.
     return "gate" if set(found.required) == set(ALWAYS) else dict.fromkeys(found.required, True)
 

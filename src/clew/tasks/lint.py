@@ -171,7 +171,7 @@ def _anchors(ctx: Context, active: list[Work], found: LintFindings) -> None:
 
 
 def _too_many(ctx: Context, active: list[Work], found: LintFindings) -> None:
-    """Too many active tasks; the one in focus stays active."""
+    """More than ACTIVE_LIMIT active tasks; the one in focus stays active."""
     if len(active) <= ACTIVE_LIMIT:
         return
     message = f"{len(active)} tasks are active; {ACTIVE_LIMIT} is the limit"

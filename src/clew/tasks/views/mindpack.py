@@ -141,7 +141,7 @@ def newest(ctx: Context) -> StoredMindpack | None:
 
 
 def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
-    # The reason says why a version was written, not what it contains.
+    # The reason explains why a version was written; it is not part of the content that is compared.
     return stored is None or {name: value for name, value in stored.meta.items() if name != "reason"} != meta
 
 

@@ -1,4 +1,4 @@
-"""What is new in a plan or task: last events, decisions, evidence, graph changes, and what came since the last look."""
+"""News of a plan or task: last events, decisions, evidence, graph changes, and changes since the last look."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ ORDER BY parked_until_ts_ms, number LIMIT 1
 def horizon_of(ctx: Context, plan: str) -> Horizon:
     now = ctx.now_ms
     row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
-    # Mostly no task is parked, which the count tells without a second query.
+    # Usually no task is parked, which the count shows without a second query.
     wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
     counts = {name: int(row.get(name) or 0) for name in HORIZON}
     return Horizon(**counts, next_wake=wake)
@@ -364,7 +364,7 @@ def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
     finished = [task for task in tasks if task.status == statuses.WORK_DONE]
     done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in finished)]
     left = [task for task in tasks if task.is_open]
-    # What is being worked on comes first.
+    # Active tasks come first.
     order = {"ACTIVE": 0, "TODO": 1, "PARKED": 2}
     left.sort(key=lambda task: (order[task.status], task.number))
     remaining = [*plan.checklist[current:], *(f"{task.id} {task.title} ({task.status})" for task in left)]

@@ -45,6 +45,7 @@ def test_every_reader_finds_a_kind_that_one_file_adds(clew: Shell) -> None:
     assert newer.json["result"]["id"] == "RISK-2"
     assert "RISK-1 (risk, replaced by RISK-2)" in clew("open", "RISK-1").out
     assert "RISK-1 is in force again" in clew("retract", "RISK-2", "--why", "They go on.").out
+    assert f"kept the risk “{TEXT}”" in clew("digest", "--since", "today").out
     assert "[RISK-1]" in next(clew.home.rglob("RISKS.md")).read_text()
 
 

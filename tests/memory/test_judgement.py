@@ -175,7 +175,7 @@ def test_what_may_contradict_is_found_again_at_both_records_while_both_hold(memo
     memory.session.toolset = "agent"
     lines = memory.answer("open", id=new).text.splitlines()
     assert any(line.startswith(f"may contradict {old}: {first[:20]}") for line in lines)
-    assert f"if both hold, remember it again with beside=[{old}]" in lines
+    assert f"if both hold, remember it again with coexists_with=[{old}]" in lines
     memory("retract", id=old, why="it was never so")
     assert (doubts(memory, old), doubts(memory, new)) == ([], [])
 

@@ -116,7 +116,7 @@ def test_what_comes_out_after_the_answer_is_in_the_next_one_and_in_the_inbox(mem
     until(lambda: memory.person.notes)
     (note,) = warnings(memory, memory.person)
     assert note["message"].startswith(f"{kept} contradicts D-8: {FAR}")
-    assert "replaces=[D-8] or beside=[D-8]" in note["recovery"]
+    assert "replaces=[D-8] or coexists_with=[D-8]" in note["recovery"]
     assert warnings(memory, memory.person) == []
     assert [item["about"] for item in memory("inbox_list", kind="contradiction")["items"]] != []
 

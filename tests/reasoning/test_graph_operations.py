@@ -69,8 +69,8 @@ def test_a_bad_change_is_refused_with_a_way_out(call: Caller, ops: list[dict[str
     answer = call.answer("graph_apply", ops=ops)
     assert answer.envelope["error"]["code"] == "INVALID_INPUT"
     assert answer.envelope["error"]["hints"]
-    run_suggestions(call.clew, answer, call.session)
     assert call("graph_query")["nodes"] == []
+    run_suggestions(call.clew, answer, call.session)
 
 
 def test_deleting_what_is_not_there_is_unknown(call: Caller) -> None:

@@ -109,7 +109,7 @@ def test_a_run_whose_exit_code_shows_little_says_so(agent: Caller, command: str)
 def test_words_close_a_step_and_the_answer_says_what_to_give_instead(agent: Caller) -> None:
     shown = told(agent, "close", step="s:0", proof="tests passed")
     assert "s:0 closed 1/2: CLAIMED: tests passed" in shown
-    assert f"PROOF_WEAK `tests passed` tells no command with its exit code; the step names `{TEST}`" in shown
+    assert f"PROOF_WEAK `tests passed` names no command with its exit code; the step names `{TEST}`" in shown
     assert "proof={command, exit_code, output}" in shown and "prove --step" in shown and "LINK" not in shown
 
 
@@ -213,7 +213,7 @@ def test_a_strict_step_without_its_claim_is_open_again(agent: Caller) -> None:
     agent("remember", kind="decision", text="Tag by hand", why="It is rare", step="s:0")
     assert agent("close", step="s:0", unproven="no machine")["status"] == "done"
     shown = told(agent, "close", step="s:0", task="TASK-002", unproven="still none")
-    assert "more than words: OVERRIDDEN" in shown
+    assert "more than a claim: OVERRIDDEN" in shown
 
 
 def test_a_step_whose_only_proof_is_taken_back_stays_done_and_says_that_nothing_proves_it(agent: Caller) -> None:
@@ -290,3 +290,9 @@ def test_advice_for_the_shell_runs_where_no_clew_is_on_the_path(agent: Caller, t
     (tmp_path / "clew").chmod(0o755)
     with surrounded({"PATH": str(tmp_path)}, tmp_path):
         assert "next: clew prove --task TASK-001" in told(agent, "resume")
+
+
+@pytest.mark.parametrize("proof", [TEST, {"command": TEST}])
+def test_an_exit_code_that_was_not_said_is_not_made_up(agent: Caller, proof: Any) -> None:
+    shown = told(agent, "close", step="s:0", proof=proof)
+    assert "exit 0" not in shown and "PROOF_WEAK" in shown

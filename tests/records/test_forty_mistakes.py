@@ -33,6 +33,13 @@ def test_a_decision_that_is_sent_to_decide_is_remembered(clew: Clew) -> None:
     assert way["target"] == "remember" and agent(way["target"], **way["params"])["id"] == "D-3"
 
 
+def test_an_answer_sent_to_another_tool_replaces_its_question(clew: Clew) -> None:
+    agent = project(clew, 1)
+    question = agent("remember", kind="question", text="Which time zone?")["id"]
+    way = agent.answer("answer_question", id=question, answer="UTC").envelope["suggestions"][0]
+    assert (way["target"], way["params"]) == ("remember", {"text": "UTC", "replaces": [question]})
+
+
 def test_an_unknown_id_names_the_nearest_with_their_titles(clew: Clew) -> None:
     agent = project(clew, 1)
     told = agent.lines("open", id="D-22")

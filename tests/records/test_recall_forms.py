@@ -155,10 +155,10 @@ def test_hits_behind_a_clear_one_are_short_and_those_far_behind_are_only_named(k
     hits = keeper("recall", **asked)["results"]
     lines = keeper.lines("recall", **asked)
     behind = {hit["_id"]: hits[0]["score"] - hit["score"] for hit in hits}
-    named = [line.partition(" ")[0] for line in lines if not line.startswith("far behind: ")]
+    named = [line.partition(" ")[0] for line in lines if not line.startswith("also, weakly related: ")]
     far = [id for id, gap in behind.items() if gap > 4.5]
     assert named == [id for id, gap in behind.items() if gap <= 4.5] and named[0] == "D-3" and far
-    assert lines[-1] == f"far behind: {', '.join(far)}"
+    assert lines[-1] == f"also, weakly related: {', '.join(far)}"
     for line in lines[:-1]:
         assert (", weak): " in line) == (behind[line.partition(" ")[0]] > 2), line
     assert all(len(line) < 180 for line in lines if ", weak)" in line)

@@ -98,7 +98,8 @@ def test_what_waits_for_its_contradiction_is_said_again_with_what_it_replaces(ag
 def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) -> None:
     old = agent("remember", text="The ledger uses SQLite as its database", kind="decision", why="One writer.")
     lines = agent.lines("remember", text="The ledger uses PostgreSQL as its database", kind="decision", why="Tills.")
-    said = f"if it takes their place, say it again with replaces=[{old['id']}]; if both hold, with beside=[{old['id']}]"
+    id = old["id"]
+    said = f"if it takes their place, say it again with replaces=[{id}]; if both hold, with coexists_with=[{id}]"
     assert said in lines
     assert not any(line.startswith("nearly repeats") for line in lines), "what it contradicts it does not repeat"
 
@@ -111,7 +112,7 @@ def test_the_author_says_that_both_hold(agent: Caller) -> None:
     rule = agent("remember", text=NO_DOGS, kind="rule")
     waits = agent("remember", text=DOGS, kind="rule")
     assert [item["id"] for item in waits["contradicts"]] == [rule["id"]]
-    again = agent("remember", text=DOGS, kind="rule", beside=rule["id"])
+    again = agent("remember", text=DOGS, kind="rule", coexists_with=rule["id"])
     assert (again["state"], again["contradicts"], again["repeats"]) == ("kept", [], [])
     assert agent("list_contradictions")["status"] == "clean"
     agent("scan")
@@ -135,11 +136,11 @@ def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(c
     small = agent("remember", text=SMALL, kind="fact")["id"]
     rule = {"text": DOGS, "kind": "rule"}
     kept = agent("remember", **rule)["id"]
-    said = connected(clew, "codex", "two")("remember", **rule, beside=[small])
+    said = connected(clew, "codex", "two")("remember", **rule, coexists_with=[small])
     assert (said["id"], said["written"]) == (kept, False) and "settled" not in said
     assert agent("open", id=kept)["record"]["may_contradict"][0]["id"] == small
     assert agent.lines("remember", **rule, beside=small) == [
-        f"{kept} rule says this already: that it holds beside {small} is kept now"
+        f"{kept} already says this. Noted that it coexists with {small}."
     ]
     assert "may_contradict" not in agent("open", id=small).get("record", {})
 
@@ -147,7 +148,7 @@ def test_another_agents_record_is_not_changed_by_saying_it_again_beside_others(c
 def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, agent: Caller) -> None:
     rule = agent("remember", text=NO_DOGS, kind="rule")
     other = connected(clew, "codex", "two")
-    waits = other("remember", text=DOGS, kind="rule", beside=rule["id"])
+    waits = other("remember", text=DOGS, kind="rule", coexists_with=rule["id"])
     assert waits["state"] == "proposed" and waits["proposal"]
     lines = other.lines("remember", text="All dogs are allowed in the hotel restaurant", kind="rule", beside="R-1")
     assert any("for a person to say" in line for line in lines)
@@ -156,7 +157,7 @@ def test_that_a_record_holds_beside_anothers_is_for_a_person_to_say(clew: Clew, 
 def test_only_standing_records_can_be_said_to_hold_beside_another(agent: Caller) -> None:
     card = agent("remember", text="May dogs come in", kind="question")
     refused = agent.error("remember", text=DOGS, kind="rule", beside=card["id"])
-    assert refused["code"] == "INVALID_INPUT" and "no standing record" in refused["message"]
+    assert refused["code"] == "INVALID_INPUT" and "no durable record" in refused["message"]
     refused = agent.error("remember", text=DOGS, kind="rule", beside="R-77")
     assert "R-77" in refused["message"]
 

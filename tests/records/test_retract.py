@@ -227,6 +227,12 @@ def test_a_card_whose_id_looks_like_a_block_is_a_card(call: Caller) -> None:
     assert call("retract", id="D-1", why="no")["kind"] == "card"
 
 
+def test_several_ids_are_withdrawn_together(call: Caller) -> None:
+    ids = [call("remember", kind="fact", text=text)["id"] for text in ("Water boils at 90 degrees", "Ice is heavy")]
+    call("retract", id=ids, why="both wrong")
+    assert {call("open", id=id)["status"] for id in ids} == {"retracted"}
+
+
 @pytest.mark.parametrize(
     "arguments", [{"id": "CARD-9"}, {"id": "D-20260101-001"}, {"id": "TASK-009"}, {"id": "RCPT-009"}]
 )

@@ -12,7 +12,7 @@ from clew.app import open_clew
 from clew.settings import load_settings
 from clew.store.database import Transaction
 
-BEFORE = 38
+BEFORE = 31
 OLDER = """
 import json, pathlib, sys
 from clew.store import migrations

@@ -60,7 +60,7 @@ REFUSALS: dict[str, tuple[list[tuple[str, dict[str, Any]]], str, dict[str, Any]]
     "failed batch": ([], "tasks_batch", {"operations": [{"tool": "tasks_done", "args": S0}]}),
     "unknown focus": ([], "tasks_focus_set", {"task": "TASK-009"}),
     "empty focus": ([], "tasks_focus_set", {}),
-    "misspelt": ([], "tasks_note", {**S0, "text": "n"}),
+    "misspelt": ([], "tasks_note", {**S0, "contant": "n", "colour": "red"}),
 }
 
 

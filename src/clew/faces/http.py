@@ -238,8 +238,15 @@ class TokenGate:
         return await self._app(scope, receive, send)
 
 
+SESSIONS_OF_A_HOST = 8
+"""One host may have as many calls in progress as this many busy sessions."""
+
+
 class CallLimit:
-    """Refuses the calls of somebody who has too many under way: they would only wait, in this server's memory."""
+    """Refuses calls of a client that has too many in progress: they would only wait, in this server's memory.
+
+    A session is limited, and so is its host: a client may write anything into the header that names a session.
+    """
 
     def __init__(self, app: ASGIApp, most: int = MOST_UNDER_WAY) -> None:
         self._app = app
@@ -250,26 +257,30 @@ class CallLimit:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)  # what a GET opens is a stream that stays open
             return
-        caller = self._caller(scope)
-        if self._under_way[caller] >= self._most:
+        limits = self._limits(scope)
+        if any(self._under_way[caller] >= most for caller, most in limits.items()):
             said = f"{self._most} calls of yours are under way; send the next one when one of them is answered"
             await refuse(scope, receive, send, 429, said)
             return
-        self._under_way[caller] += 1
+        self._under_way.update(limits.keys())
         try:
             await self._app(scope, receive, send)
         finally:
-            self._under_way[caller] -= 1
-            if not self._under_way[caller]:
-                del self._under_way[caller]
+            self._under_way.subtract(limits.keys())
+            for caller in limits:
+                if not self._under_way[caller]:
+                    del self._under_way[caller]
 
-    def _caller(self, scope: Scope) -> tuple[str, ...]:
+    def _limits(self, scope: Scope) -> dict[tuple[str, ...], int]:
+        """The callers that a request counts for, each with the most that it may have in progress."""
         headers = Headers(scope=scope)
-        session = headers.get("mcp-session-id")
-        if session is not None:
-            return (session,)
         host = scope["client"][0] if scope.get("client") else ""
-        return (headers.get("authorization", ""), headers.get("cookie", ""), host)
+        session = headers.get("mcp-session-id")
+        direct = (headers.get("authorization", ""), headers.get("cookie", ""), host)
+        return {
+            (session,) if session is not None else direct: self._most,
+            ("host", host): self._most * SESSIONS_OF_A_HOST,
+        }
 
 
 def has_token(headers: Headers, token: str | None) -> bool:

@@ -117,7 +117,7 @@ def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     near = [hit for hit in hits if hit.get("strength") != FAR]
     far = ", ".join(hit["_id"] for hit in hits if hit.get("strength") == FAR)
     more = [_more_line(result)] if result.get("more") else []
-    more += [f"far behind: {far}"] if far else []
+    more += [f"also, weakly related: {far}"] if far else []
     return [*item_lines(result, near, _strong_or_weak), *more]
 
 

@@ -61,6 +61,8 @@ def run_proof(given: Any) -> Any:
     ended = named.get("exit_code")
     if isinstance(ended, str) and ended.strip().lower() in _EXIT_WORDS:
         named["exit_code"] = _EXIT_WORDS[ended.strip().lower()]
+    if set(named) == {"command"}:
+        return named["command"]  # how it ended was not said, so it is a claim in words
     return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
 
 
@@ -79,7 +81,7 @@ _EXIT_WORDS = {
 }
 _RUN_NAMES = {
     **dict.fromkeys(("cmd", "run", "shell"), "command"),
-    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
+    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode", "rc"), "exit_code"),
     **dict.fromkeys(("stdout", "result", "tail"), "output"),
     "covers": "files",
 }
@@ -349,7 +351,7 @@ def _weakness(step: Step, given: str | RunProof) -> str | None:
     said = shorten(_reported(given)[0], 80)
     wanted = f"; the step names `{shorten(named[0], 120)}`" if named else ""
     if isinstance(given, str):
-        return f"`{said}` tells no command with its exit code{wanted}"
+        return f"`{said}` names no command with its exit code{wanted}"
     if named and not any(covers_command(given.command, name) for name in named):
         return f"the step names `{shorten(named[0], 120)}`; this was `{said}`"
     found = doubt(given.command, given.output)
@@ -366,7 +368,7 @@ def _seen_to_run(step: Step, proof: Proof, why: str) -> ClewError:
     receipt = proof.receipt.id if proof.receipt is not None else step.id
     return ClewError(
         "CONFLICT",
-        f"{step.path} ({step.id}) is done on more than words: {proof.line()}",
+        f"{step.path} ({step.id}) is already done by more than a claim: {proof.line()}",
         f"retract id={receipt}, with why, takes that back; retract id={step.id} opens the step again.",
         [{"kind": "state", "field": "unproven"}],
         [suggest("retract", "Takes it back; the step then says so.", "high", id=receipt, why=why)],

@@ -58,6 +58,16 @@ KEPT = {
     "fact": "noted the fact",
 }
 """What keeping a record of each kind is called."""
+
+
+def kept(kind: str) -> str:
+    return KEPT.get(kind, f"kept the {kind}")
+
+
+def is_kept(verb: str) -> bool:
+    return verb in KEPT.values() or verb.startswith("kept the ")
+
+
 CARDS = {"question": "asked", "hypothesis": "supposed", "test": "planned the test"}
 """What writing a card of a kind is called; of other kinds it is written."""
 THOUGHT = "thought on"
@@ -102,6 +112,13 @@ ORDER = (
     *("completed the reasoning", *CARDS.values(), THOUGHT, "wrote", "noted"),
 )
 """Decisions, rules, lessons, failures and proofs first."""
+
+
+def _rank(verb: str) -> int:
+    """Records of a plugged kind come behind those of our own kinds."""
+    return ORDER.index(verb) if verb in ORDER else len(KEPT)
+
+
 STEP_EVENTS = ("step_done", "step_reopened", "step_blocked", "evidence_captured")
 """They name the task and the path of a step in it."""
 WITHDRAWN = frozenset(words_for(*OVER)) - {statuses.SUPERSEDED}
@@ -218,7 +235,7 @@ def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[Eve
             made = [block for block in event.payload.get("blocks") or () if block in heirs]
             if made:
                 heirs[event.subject] = heirs[made[0]]
-    for one in (one for own in found.values() for one in own.values() if one.verb in (*KEPT.values(), "approved")):
+    for one in (one for own in found.values() for one in own.values() if is_kept(one.verb) or one.verb == "approved"):
         one.replaced |= {id: heirs[id] for id in one.things if id in heirs}
 
 
@@ -282,7 +299,8 @@ def _told(event: EventRow, fresh: set[str]) -> tuple[str, str, str] | None:
 
 
 def _written(event: EventRow, subject: str, fresh: set[str]) -> tuple[str, str, str] | None:
-    verb = KEPT.get(block_kind(subject).name)
+    kind = block_kind(subject)
+    verb = kept(kind.name) if kind.is_durable else None
     if verb is None or event.payload.get("origin") in ("rollback", "undo", "review"):
         return None
     status = event.payload.get("status")
@@ -294,7 +312,7 @@ def _written(event: EventRow, subject: str, fresh: set[str]) -> tuple[str, str, 
 
 def _add(own: Told, told: tuple[str, str, str], event: EventRow) -> None:
     verb, place, thing = told
-    if verb == "changed" and any(thing in own[key].things for key in own if key[0] in KEPT.values()):
+    if verb == "changed" and any(thing in own[key].things for key in own if is_kept(key[0])):
         return
     sentence = own.setdefault((verb, place), Sentence(verb, place))
     sentence.things[thing] = sentence.things.get(thing, 0) + 1
@@ -305,7 +323,7 @@ def _add(own: Told, told: tuple[str, str, str], event: EventRow) -> None:
 
 
 def _ordered(own: Told) -> list[Sentence]:
-    return sorted(own.values(), key=lambda one: (ORDER.index(one.verb), -one.total))
+    return sorted(own.values(), key=lambda one: (_rank(one.verb), -one.total))
 
 
 def _named(authors: Mapping[str, Told]) -> list[str]:

@@ -272,7 +272,8 @@ def _doubt_lines(others: list[dict[str, str]]) -> list[str]:
         return []
     told = [f"may contradict {other['id']}: {shorten(' '.join(other['text'].split()), 120)}" for other in others[:TOLD]]
     left = [f"and {len(others) - TOLD} more"] if len(others) > TOLD else []
-    return [*told, *left, f"if both hold, remember it again with beside=[{', '.join(o['id'] for o in others[:TOLD])}]"]
+    named = ", ".join(other["id"] for other in others[:TOLD])
+    return [*told, *left, f"if both hold, remember it again with coexists_with=[{named}]"]
 
 
 def _counted(word: str, items: list[str], between: str = ", ") -> list[str]:

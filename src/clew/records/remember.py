@@ -55,7 +55,7 @@ class Remember(Input):
         "tags": "about",
         "supersedes": "replaces",
         "depends_on": "rests_on",
-        "coexists_with": "beside",
+        "beside": "coexists_with",
         **dict.fromkeys(("expires", "expires_at", "valid_until", "review_at"), "review_by"),
     }
 
@@ -81,7 +81,7 @@ class Remember(Input):
     replaces: Annotated[
         Names, Field(description="Ids of records that this replaces, or of the question it answers.")
     ] = []
-    beside: Annotated[Names, Field(description="Ids that it seems to contradict, but both hold.")] = []
+    coexists_with: Annotated[Names, Field(description="Ids that it seems to contradict, but both hold.")] = []
     about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
     task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
@@ -112,20 +112,19 @@ class Noted:
     proposal: str | None = None
     written: bool = True
     settled: tuple[str, ...] = ()
-    """What the record, which was there already, holds beside from now on."""
+    """Ids with which the record, which was there already, coexists from now on."""
 
 
 _TOLD = {"contradicts": "contradicts", "may_contradict": "may contradict", "repeats": "nearly repeats"}
 
 
 def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    record = f"{result['id']} {result['kind']}"
     if result.get("settled"):
         others = ", ".join(result["settled"])
-        return [f"{record} says this already: that it holds beside {others} is kept now"]
+        return [f"{result['id']} already says this. Noted that it coexists with {others}."]
     if not result["written"]:
-        return [f"{record} says this already: nothing new was kept"]
-    lines = [f"{record} {_became(result)}"]
+        return [f"{result['id']} already says this. Nothing new was stored."]
+    lines = [f"{result['id']} {result['kind']} {_became(result)}"]
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
     lines += _near_lines(result)
@@ -160,10 +159,10 @@ def _near_lines(result: dict[str, Any]) -> list[str]:
 def _ways_on(result: dict[str, Any], against: list[str]) -> str:
     """What the author can do about a contradiction. Who said already that both hold, said it of another's record."""
     instead = f"if it takes their place, say it again with replaces=[{', '.join([*result['replaces'], *against])}]"
-    if set(against) <= set(result.get("beside", [])):
+    if set(against) <= set(result.get("coexists_with", [])):
         return f"{instead}; whether both hold is for a person to say where a record is another's"
-    beside = [*result.get("beside", []), *against]
-    return f"{instead}; if both hold, with beside=[{', '.join(beside)}]"
+    both = [*result.get("coexists_with", []), *against]
+    return f"{instead}; if both hold, with coexists_with=[{', '.join(both)}]"
 
 
 @operation(
@@ -219,7 +218,7 @@ def _with_review_date(ctx: Context, args: Remember) -> Remember:
 def _answer(args: Remember, noted: Noted, suspect: str | None) -> dict[str, Any]:
     optional = {
         "suspect": suspect,
-        "beside": args.beside,
+        "coexists_with": args.coexists_with,
         "settled": list(noted.settled),
         "guard": "waits" if args.guard is not None else None,
         "may_contradict": _texts(noted.may_contradict),
@@ -280,7 +279,7 @@ def _record(ctx: Context, args: Remember, kind: str, text: str) -> tuple[Record,
         review_by=args.review_by,
         task=task,
         step=step.path if step is not None else None,
-        beside=tuple(_block(ctx, id) for id in args.beside),
+        beside=tuple(_block(ctx, id) for id in args.coexists_with),
     )
     return record, [id for id in replaces if id not in of_blocks]
 
@@ -316,9 +315,9 @@ def _replaceable(ctx: Context, args: Remember, given: str) -> str:
 
 def _block(ctx: Context, id: str) -> str:
     """The id of a standing record: only those contradict each other."""
-    found = existing(ctx, id, "beside")
+    found = existing(ctx, id, "coexists_with")
     if kind_of(ctx, found) != "block":
-        raise invalid("beside", f"{found} is no standing record", "Leave it out: nothing contradicts it.")
+        raise invalid("coexists_with", f"{found} is no durable record", "Leave it out: nothing contradicts it.")
     return found
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import kind_by_form
@@ -53,6 +53,16 @@ class Retract(Input):
         "superseded_by": "replaced_by",
         **dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id", "task", "step"), "id"),
     }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_the_others(cls, given: Any) -> Any:
+        """Several ids in the place of one are withdrawn together."""
+        ids = given.get("id") if isinstance(given, dict) else None
+        if not isinstance(ids, list) or len(ids) < 2 or not all(isinstance(id, str) for id in ids):
+            return given
+        also = given.get("also") or []
+        return {**given, "id": ids[0], "also": [*ids[1:], *([also] if isinstance(also, str) else also)]}
 
     id: Annotated[Name, Field(min_length=1, description="What no longer holds: any id that open takes.")]
     why: Annotated[Title, Field(min_length=1, description="The reason; shown with the record.")]

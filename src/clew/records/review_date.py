@@ -11,10 +11,12 @@ from clew.canonical import Json
 from clew.errors import invalid, shorten, suggest
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SPAN = re.compile(r"(?:in |after )?(a|an|one|two|three|four|six|\d{1,3}) (day|week|month|year)s?(?: from now)?")
+_SPAN = re.compile(
+    r"(?:in |after )?(a|an|one|two|three|four|six|\d{1,3}) (day|week|fortnight|month|year)s?(?: from now)?"
+)
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6}
 _NEXT = re.compile(r"next (week|month|quarter|year)")
-_UNITS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
+_UNITS = {"day": (1, 0), "week": (7, 0), "fortnight": (14, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
 """Days and months of each."""
 
 

@@ -49,6 +49,8 @@ OTHER_NAMES = {
 _TOOL_OF = {word: tool for tool, words in OTHER_NAMES.items() for word in words.split()}
 _CHANGES = frozenset({"update", "edit", "change", "modify", "amend", "replace", "correct", "supersede"})
 """Verbs of memory servers that overwrite a record; here a new one replaces it."""
+_ANSWERS = frozenset({"answer", "resolve", "settle"})
+"""Verbs that answer a question; the given text replaces the question."""
 _KIND_OF = {"decide": "decision", "learn": "lesson", **{kind: kind for kind in (*DURABLE, "question")}}
 _SHOWS = frozenset({"list", "get", "show", "read", "fetch", "view", "find", "all", "search"})
 _WORK = frozenset({"task", "tasks", "todo", "steps", "step"})
@@ -97,6 +99,8 @@ def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
     """The arguments under this tool's names: with the kind that the name implies, and the only id among them as id."""
     given, _ = without_secrets(operation, check_raw(arguments))
     given = {key: value for key, value in given.items() if key != "fmt"}
+    if operation.name == "remember" and next(iter(_words(name)), "") in _ANSWERS:
+        return _answering(operation, given)
     if operation.name == "remember":
         kind = next((_KIND_OF[word] for word in _words(name) if word in _KIND_OF), None)
         given = {"kind": kind, **given} if kind is not None and not set(given) & set(KINDS) else given
@@ -106,6 +110,14 @@ def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
         ((key, value),) = ids.items()
         return {**{other: item for other, item in given.items() if other != key}, "id": _only_id(value)}
     return given
+
+
+def _answering(operation: Operation, given: Json) -> Json:
+    """Use the id of the question as `replaces`, not as part of the answer's text."""
+    ids = {key: _only_id(value) for key, value in given.items() if _only_id(value) is not None}
+    rest = {key: value for key, value in given.items() if key not in ids}
+    texts = rest if _has_text(operation, rest) else _with_all_texts(operation, rest)
+    return {**texts, "replaces": list(ids.values())} if ids else texts
 
 
 def _only_id(value: Any) -> str | None:

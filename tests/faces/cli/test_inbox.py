@@ -27,7 +27,7 @@ def status(clew: Shell, id: str) -> str:
 
 def test_what_waits_is_listed_with_the_command_that_answers_it(clew: Shell) -> None:
     workspace = clew("inbox", "--json").json["result"]["workspace"]
-    assert clew("inbox").out == f"Nothing waits for you in workspace {workspace}.\n"
+    assert clew("inbox").out == f"You're all caught up in workspace {workspace}.\n"
     assert clew("inbox", "--later").out == f"Nothing was put off in workspace {workspace}.\n"
     waiting = proposed(clew, "Ring the bell every ten minutes in fog", rule(clew, "Ring the bell every hour in fog"))
     shown = clew("inbox").out

@@ -29,7 +29,7 @@ async def converse(client: Client, era: str) -> None:
     read = await client.call_tool("show", {"doc_kind": "notes"})
     assert read.structured_content is not None and read.structured_content["success"]
     assert "the thread leads back" in text_of(read.content[0])
-    refused = await client.call_tool("notes_commit", {"contant": "typo"})
+    refused = await client.call_tool("notes_commit", {"contant": "typo", "colour": "red"})
     assert refused.is_error
     assert refused.structured_content is not None
     assert refused.structured_content["error"]["code"] == "INVALID_INPUT"

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from clew import __version__
-from clew.faces.http import CallLimit, Hosts, bind
+from clew.faces.http import SESSIONS_OF_A_HOST, CallLimit, Hosts, bind
 from clew.faces.mcp import endpoint
 from clew.faces.mcp.server import ClewServer
 from tests.faces.mcp.process import running
@@ -136,3 +136,25 @@ async def test_one_who_has_too_many_calls_under_way_is_refused_and_others_are_no
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert "under way" in refused.json()["error"]
     assert [answer.status_code for answer in answered] == [200] * 4
+
+
+@pytest.mark.anyio
+async def test_a_session_that_is_made_up_for_each_call_escapes_no_limit() -> None:
+    begun, release = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await release.wait()
+        await PlainTextResponse("done")(scope, receive, send)
+
+    most = 2 * SESSIONS_OF_A_HOST
+    transport = httpx2.ASGITransport(CallLimit(slow, most=2))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        sent = [asyncio.create_task(client.post("/mcp", headers={"mcp-session-id": str(n)})) for n in range(most)]
+        for _ in sent:
+            await begun.acquire()
+        refused = await client.post("/mcp", headers={"mcp-session-id": "one more"})
+        release.set()
+        answered = [await task for task in sent]
+    assert refused.status_code == 429
+    assert [answer.status_code for answer in answered] == [200] * most

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from clew.canonical import Json, sha256_hex
 from clew.errors import ClewError, invalid, suggest
+from clew.kinds import statuses
 from clew.ledger.inputs import LedgerInput, grouped
 from clew.ledger.notebooks import books, sandbox
 from clew.ledger.notebooks.books import NotebookCell, NotebookRun
@@ -158,7 +159,7 @@ def _record(ctx: Context, cell: NotebookCell, source: str, outcome: Outcome) -> 
     if now is not None and now.content == cell.content:
         printed = outcome.stdout or outcome.stderr
         error = None if outcome.ok else outcome.stderr or outcome.stdout
-        status = "completed" if outcome.ok else "failed"
+        status = statuses.COMPLETED if outcome.ok else statuses.FAILED
         _change(ctx, cell, status=status, output=printed, error=error, executed_at_ms=ctx.now_ms)
     books.touch(ctx, cell.notebook)
     payload = {"cell": cell.id, "run": run.id, "status": outcome.status, "exit_code": outcome.exit_code}

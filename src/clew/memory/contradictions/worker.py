@@ -207,6 +207,8 @@ def _tell(ctx: Context, author: Connection, id: str, odds: Odds) -> None:
 def _note(id: str, item: Clashing) -> tuple[str, str]:
     said = shorten(item.block.headline, 100)
     if item.sure:
-        way = f"Say it again with replaces=[{item.block.id}] or beside=[{item.block.id}], or leave it to the Inbox."
+        other = item.block.id
+        way = f"Say it again with replaces=[{other}] or coexists_with=[{other}], or leave it to the Inbox."
         return f"{id} contradicts {item.block.id}: {said}. {item.reason}", way
-    return f"{id} may contradict {item.block.id}: {said}. {item.reason}", f"If both hold: beside=[{item.block.id}]."
+    way = f"If both hold: coexists_with=[{item.block.id}]."
+    return f"{id} may contradict {item.block.id}: {said}. {item.reason}", way

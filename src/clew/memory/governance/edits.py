@@ -32,7 +32,7 @@ NOT_GIVEN = "not given"
 
 
 class EditRecord(Input):
-    synonyms: ClassVar[dict[str, str]] = {"text": "statement"}
+    synonyms: ClassVar[dict[str, str]] = {"text": "statement", "beside": "coexists_with"}
 
     id: Annotated[Name, Field(min_length=1, description="The record: a decision, rule, preference, fact, lesson, ...")]
     statement: Annotated[Text | None, Field(description="What it is to say.")] = None
@@ -43,7 +43,7 @@ class EditRecord(Input):
     status: Annotated[Name | None, Field(description="A status of its kind.")] = None
     reason: Annotated[Title | None, Field(description="Why its status changes.")] = None
     replaces: Annotated[Names, Field(description="Ids of records in force that it takes the place of.")] = []
-    beside: Annotated[Names, Field(description="Ids of records that it seems to contradict, and does not.")] = []
+    coexists_with: Annotated[Names, Field(description="Ids of records that it seems to contradict, and does not.")] = []
 
 
 @operation(
@@ -55,7 +55,7 @@ class EditRecord(Input):
 def edit_record(ctx: Context, args: EditRecord) -> dict[str, Any]:
     """Change what a record says, its reason, review date or status, at once; for people. `undo` takes it back.
 
-    What would contradict another record is refused until replaces or beside names that one.
+    What would contradict another record is refused until replaces or coexists_with names that one.
     """
     read_words_ahead(ctx, args.id, args.statement)
     with governed_transaction(ctx) as bound:
@@ -68,7 +68,7 @@ def edit_record(ctx: Context, args: EditRecord) -> dict[str, Any]:
         if args.status is not None and args.status != block.status:
             draft.run(status_op(bound, block.id, args.status, clean(args.reason or "")))
         relate(draft, block.id, "Supersedes", args.replaces)
-        relate(draft, block.id, "HoldsBeside", args.beside)
+        relate(draft, block.id, "HoldsBeside", args.coexists_with)
         for id in args.replaces:
             draft.run(Op("replace_block", target=blocks.get(bound, id).id, value=block.id))
         if all(change.before and change.before.text == change.text for change in draft.changes.values()):

@@ -140,7 +140,7 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
     prefix = "D" if block_type == "decision" else "T"
     live = [b for b in blocks.with_mark(ctx, prefix, mark(statement)) if b.status in b.kind.live]
     if live:
-        said = f"{live[0].id} says this already and is {live[0].status}."
+        said = f"{live[0].id} already says this and is {live[0].status}."
         return _duplicate(live[0].id, said, None, None, live[0].id)
     signal = signals.waiting(ctx, statement)
     if signal is None or signal.get("Type") != f"auto-capture-{block_type}":
@@ -151,7 +151,7 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
     if proposal.status == statuses.DEFERRED:
         # A deferral that still runs refuses the repetition and says until when.
         proposals.check_open(ctx, proposal)
-    message = f"{signal.id} says this already; {proposal.id} waits for review."
+    message = f"{signal.id} already says this; {proposal.id} waits for review."
     return _duplicate(signal.id, message, signal.id, proposal.id, proposal.get("TargetBlock"))
 
 

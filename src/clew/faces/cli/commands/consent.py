@@ -68,7 +68,7 @@ def inbox(
     if left:
         say(f"and {left} more: clew inbox -n {min(result['total'], MOST)}")
     if not result["total"]:
-        what = "Nothing was put off" if later else "Nothing waits for you"
+        what = "Nothing was put off" if later else "You're all caught up"
         # A person in another directory looks into another memory; its name says so.
         say(f"{what} in workspace {result['workspace']}.")
 

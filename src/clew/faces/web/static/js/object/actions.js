@@ -96,7 +96,7 @@ function contradictionWays(problem) {
   const ids = against.map(({ id }) => id);
   return [
     { words: ids.length > 1 ? "Replace the old ones" : "Replace the old one", also: { replaces: ids } },
-    { words: ids.length > 1 ? "All hold" : "Both hold", also: { beside: ids } },
+    { words: ids.length > 1 ? "All hold" : "Both hold", also: { coexists_with: ids } },
   ];
 }
 

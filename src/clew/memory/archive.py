@@ -35,9 +35,9 @@ from clew.surroundings import placed
 
 HISTORY, REJECTED = "history.jsonl", "tombstones.jsonl"
 MOST_BYTES = 1_000_000_000
-"""Of the whole archive when unpacked. What is not imported is only passed over."""
+"""Limit for the unpacked archive. Files that are not imported are only skipped."""
 MOST_READ = 100_000_000
-"""Of the files that are imported: they are held in memory together."""
+"""Limit for the imported files, which are held in memory together."""
 PORTION = 500
 
 Found = tuple[str, str, str]
@@ -63,8 +63,8 @@ class ImportMemory(Input):
 
 
 def exchange_file(ctx: Context, given: str) -> Path:
-    """The file or folder by which memory is exchanged. A person at the shell may name any; every other caller one below
-    the data directory."""
+    """The file or folder of an export or import. A person at the shell may name any; every other caller
+    one below the data directory."""
     if ctx.connection.local:
         return placed(given)
     folder = exchange_folder(ctx)
@@ -73,7 +73,7 @@ def exchange_file(ctx: Context, given: str) -> Path:
 
 
 def exchange_folder(ctx: Context) -> Path:
-    """One folder for each workspace: what one exported, another must neither read nor overwrite."""
+    """One folder for each workspace: a workspace must neither read nor overwrite the exports of another."""
     return ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")
 
 
@@ -110,7 +110,7 @@ def _lines(rows: list[dict[str, Any]]) -> str:
 
 
 def _packed(files: dict[str, str]) -> bytes:
-    """The archive. It holds no times and no owners, so the same memory gives the same bytes."""
+    """The archive. It contains no times and no owners, so the same memory gives the same bytes."""
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
         for path in sorted(files):
@@ -125,7 +125,7 @@ def _packed(files: dict[str, str]) -> bytes:
 def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
     """Add the blocks of an exported memory; what was rejected here stays rejected."""
     if not args.dry_run:
-        # Records say of themselves that they hold, and who wrote them: by some of its own an agent would decide.
+        # Imported records state their own status and author: with crafted ones an agent would decide for a person.
         forced = " --force" if args.force else ""
         check_person(ctx, "taking in records of a file", f"import memory {shlex.quote(args.path)}{forced}")
     files = _unpacked(exchange_file(ctx, args.path))
@@ -136,7 +136,7 @@ def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
     found = [(path, part.id, part.text) for path, text in files.items() for part in parse_file(text).parts]
     _check_found(ctx, found)
     for start in range(0, len(found), PORTION):
-        # One transaction for each portion, so that other writers do not wait for the whole import.
+        # One transaction per batch, so that other writers do not wait for the whole import.
         with ctx.reading() if args.dry_run else ctx.writing() as bound:
             _take(bound, found[start : start + PORTION], args, done, skipped)
     if not args.dry_run:
@@ -148,7 +148,7 @@ def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
 
 
 def _check_found(ctx: Context, found: list[Found]) -> None:
-    """Refuse what memory cannot hold, before anything is written."""
+    """Refuse what memory cannot store, before anything is written."""
     for path, id, text in found:
         if len(text) > LONGEST_BLOCK:
             raise invalid("path", f"{id} of {path} in it has more than {LONGEST_BLOCK:,} characters")
@@ -172,7 +172,7 @@ def _take(
         if what in ("conflicts", "rejected"):
             skipped.append({"block_id": id, "why": what})
         elif what != "same" and not args.dry_run:
-            # `file` is where the block stands now; a replacement does not move it to the archive's place.
+            # `file` is the current file of the block; a replacement does not move it to the archive's place.
             pending.put(file, id, text, fresh=old is None)
             known[id] = (file, text)
     pending.write()
@@ -181,7 +181,7 @@ def _take(
 
 @dataclass
 class Pending:
-    """Blocks to write. New blocks of one file are collected and written together; a replacement is written at once."""
+    """Blocks to write. New blocks of one file are batched; a replacement is written at once."""
 
     ctx: Context
     origin: str = "import"
@@ -229,7 +229,7 @@ def _bury(ctx: Context, rejected: list[Rejected]) -> None:
 
 
 def _rejected_values(lines: str) -> list[Rejected]:
-    """Read before anything is written, so that a damaged list changes nothing."""
+    """Parsed before anything is written, so that a damaged list changes nothing."""
     try:
         return [Rejected.model_validate_json(line) for line in lines.splitlines() if line.strip()]
     except ValidationError as problem:
@@ -240,7 +240,7 @@ def _rejected_values(lines: str) -> list[Rejected]:
 
 
 def _unpacked(source: Path) -> dict[str, str]:
-    """The Markdown files and the rejected values; anything but an ordinary file inside is refused."""
+    """The Markdown files and the rejected values; any entry but a regular file is refused."""
     try:
         with tarfile.open(source, "r:gz") as tar:
             return dict(_members(tar))
@@ -256,9 +256,9 @@ def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, str]]:
         if not member.isreg() or total > MOST_BYTES:
             raise invalid("path", f"{shorten(member.name, 80)!r} in it is not a file of a sensible size")
         if not member.name.endswith(".md") and member.name != REJECTED:
-            continue  # settings and kernels are the importing workspace's own; versions are for the record
+            continue  # settings and kernels belong to the importing workspace; versions are informational
         if member.name.startswith(("intelligence/applied/", f"{DERIVED}/")):
-            continue  # a receipt belongs to the store in which it can be rolled back; categories are made from blocks
+            continue  # a receipt is only valid in the store that can roll it back; categories are generated from blocks
         if member.name != REJECTED:
             check_file(member.name.replace("intelligence/proposed/", "intelligence/", 1))
         read += member.size

@@ -1,4 +1,4 @@
-"""A block as the search index sees it: what is searched, under which words, and what it is linked to."""
+"""A block as an item of the search index: the text that is searched, its kind, and its links."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ UNSEARCHED = frozenset(
     GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
     """.split()  # noqa: SIM905
 )
-"""Fields about the block itself rather than its subject; search does not look into them."""
+"""Fields about the block itself rather than its subject; not searched."""
 MOST_BODY = 200_000
-"""Characters of a block that search looks into: indexing a megabyte takes seconds in which others wait."""
+"""Maximum characters of a block that are indexed: indexing a megabyte takes seconds and blocks other writers."""
 PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
 RELATIONS = {
     "Supersedes": "supersedes",
@@ -39,16 +39,16 @@ RELATIONS = {
     "Contradicts": "contradicts",
 }
 _SHORT = re.compile(rf"(?<![\w-])(?:{'|'.join(kind.prefix for kind in durable_kinds())})-\d{{1,7}}(?![\w-])")
-"""Ids of standing records, in fields that hold nothing but ids; in prose `F-16` would be one."""
+"""Ids of durable records, in fields that contain only ids; in prose `F-16` would match too."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 TALK = ("DIA", "FACT")
-"""Prefixes of turns of a talk and of facts drawn from them, whose ids name neither speaker nor turn."""
+"""Prefixes of conversation turns and of facts drawn from them, whose ids name neither speaker nor turn."""
 
 
 def searchable(block: Block) -> bool:
-    """Whether search may show the block. Proposals are found through their signals.
+    """Whether search may return the block. Proposals are found through their signals.
 
-    What is put away (`agents/<id>/`, `*_ARCHIVE.md`) is kept, and not searched.
+    Private and archived blocks (`agents/<id>/`, `*_ARCHIVE.md`) are kept, but not searched.
     """
     kind = block.kind
     if not kind.searched or put_away(block.file):
@@ -57,7 +57,7 @@ def searchable(block: Block) -> bool:
 
 
 NO_PREVIEW = UNSEARCHED | {"Scope", "Task", "Step", "History", "Rationale", "Title"}
-"""Fields that a line about a block leaves out, or tells in a place of their own."""
+"""Fields that a line about a block omits, or shows separately."""
 
 
 def sentence(block: Block) -> str:
@@ -87,7 +87,7 @@ def search_item(block: Block) -> Item:
         seq=block.seq,
         ts_ms=block.ts_ms,
         title=said or block.id,
-        body="\n".join([*rest, block.id])[:MOST_BODY],  # the id too, because people ask by it
+        body="\n".join([*rest, block.id])[:MOST_BODY],  # the id too, because people search for it
         kind=block.kind.name,
         tags=tuple(tags),
         status=block.status,
@@ -100,7 +100,8 @@ def search_item(block: Block) -> Item:
 
 
 def speaker_of(block: Block, tags: list[str] | None = None) -> str | None:
-    """Whom a field or a tag names (`speaker:ada`), or in a talk the first tag like a name (`FACT, Caroline`)."""
+    """The speaker in a field or tag (`speaker:ada`), or in a conversation the first tag like a name
+    (`FACT, Caroline`)."""
     tags = block.tags if tags is None else tags
     said = [tag.partition(":")[2].strip() for tag in tags if tag.startswith("speaker:")]
     names = [tag for tag in tags if tag.istitle()] if prefix_of(block.id) in TALK else []
@@ -108,7 +109,7 @@ def speaker_of(block: Block, tags: list[str] | None = None) -> str | None:
 
 
 def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
-    """Relations to other blocks that the fields state. Ids elsewhere in the text count as mentions."""
+    """Relations to other blocks in the fields. Ids elsewhere in the text count as mentions."""
     named = [(relation, one_line(fields[name])) for name, relation in RELATIONS.items() if name in fields]
     return tuple(
         (relation, id)
@@ -119,7 +120,7 @@ def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
 
 
 def event_ts(value: Value | None) -> int | None:
-    """The moment a block's Date names, at the start of that day."""
+    """The timestamp of a block's Date, at the start of that day."""
     day = iso_date(value)
     return _start_of(day) if day else None
 
@@ -133,6 +134,6 @@ def _start_of(day: str) -> int | None:
 
 
 def iso_date(value: Value | None) -> str | None:
-    """The first date that a field names."""
+    """The first date in a field."""
     found = _ISO_DATE.search(one_line(value))
     return found.group() if found else None

@@ -1,4 +1,4 @@
-"""Lists of current blocks: a page along an index, and counts along another one, whatever the number of blocks."""
+"""Lists of current blocks: pages along one index, and counts along another, at any number of blocks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LIVE = f"{LIVE} AND {IN_USE}"
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """Which blocks are wanted; prefixes of None are all. What is put away is never listed."""
+    """Which blocks to list; prefixes of None are all. Private and archived blocks are never listed."""
 
     prefixes: tuple[str, ...] | None = None
     status: str | None = None
     words: tuple[str, ...] = ()
-    """Every one has to be in the text or the id, whatever its case."""
+    """Each must occur in the text or the id; case-insensitive."""
     ids: tuple[str, ...] | None = None
 
 
 def page(ctx: Context, wanted: BlockFilter, after: Position | None, offset: int, limit: int) -> list[Block]:
-    """Blocks that fit, those changed last first: behind a place, or after so many."""
+    """Matching blocks, most recently changed first, after a cursor or an offset."""
     sql, params = _condition(ctx, wanted, walk=True)
     if after is not None:
         condition, values = after.behind("id")
@@ -37,7 +37,7 @@ def page(ctx: Context, wanted: BlockFilter, after: Position | None, offset: int,
 
 
 def oldest(ctx: Context, prefix: str, statuses: Sequence[str], most: int) -> list[Block]:
-    """Blocks of a kind that stand in one of these ways, those that have stood so for longest first."""
+    """Blocks of a kind with one of these statuses, those that have had it longest first."""
     sql = f"SELECT * FROM block WHERE {_LIVE} AND prefix = ? AND status = ? ORDER BY seq LIMIT ?"
     asked = ctx.tx.batch(sql, [(ctx.workspace, prefix, status, most) for status in statuses])
     found = [from_row(row) for rows in asked for row in rows]
@@ -45,7 +45,7 @@ def oldest(ctx: Context, prefix: str, statuses: Sequence[str], most: int) -> lis
 
 
 def counts(ctx: Context, wanted: BlockFilter) -> dict[str, int]:
-    """How many blocks fit, by status."""
+    """The number of matching blocks, by status."""
     sql, params = _condition(ctx, wanted, walk=False)
     query = f"SELECT prefix, status, count(*) AS blocks FROM block WHERE {sql} GROUP BY prefix, status"
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What callers see of blocks: the list, one block for `open`, and the history of one block."""
+"""How blocks are presented: the list, one block for `open`, and the history of one block."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class BlockVersion:
         }
 
     def diff(self, around: int) -> str:
-        """The changed lines with a few around them; a first version is all new, a removal all gone."""
+        """The changed lines with some context; a first version is all additions, a removal all deletions."""
         before = self.before.text.splitlines() if self.before and not self.before.gone else []
         after = [] if self.block.gone else self.block.text.splitlines()
-        # The first two lines name files, and a block's versions have none.
+        # The first two lines name files, and versions of a block have none.
         return "\n".join(list(unified_diff(before, after, lineterm="", n=around))[2:])
 
 
@@ -56,7 +56,7 @@ class BlockTimeline:
     now: Block
     file: str
     line: int | None
-    """None when the block was removed from its file."""
+    """None if the block was removed from its file."""
     review_overdue: str | None
     versions: list[BlockVersion]
     """Newest first."""
@@ -72,7 +72,7 @@ def status_of(block: Block) -> str | None:
 
 
 def timeline_of(ctx: Context, id: str, limit: int) -> BlockTimeline | None:
-    """A block, current or removed, with its newest versions; None when no block ever had this id."""
+    """A block, current or removed, with its newest versions; None if no block ever had this id."""
     total = blocks.count_versions(ctx, id)
     if not total:
         return None
@@ -89,7 +89,7 @@ NAMES = {
     for name in (k.name for k in KINDS.values())
 }
 KNOWLEDGE = tuple(kind.prefix for kind in KINDS.values() if kind.family is not KindFamily.BOOKKEEPING)
-"""Prefixes of blocks that say something; the other kinds are bookkeeping."""
+"""Prefixes of blocks with content; the other kinds are bookkeeping."""
 MOST_DIFF, MOST_SHORT_DIFF = 20_000, 2_000
 SUMMARY = 160
 _NEXT = Follow("next_offset", lambda whole, result: following(result["offset"], len(result["blocks"]), result["total"]))
@@ -188,7 +188,7 @@ class BlockHistory(Bounded):
 
 
 def history_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    """What the block says, then a line for each version and what changed in it."""
+    """The statement of the block, then a line for each version and what changed in it."""
     says = f": {result['says']}" if result["says"] else ""
     head = f"{result['block_id']} ({result['kind']}, {result['status']}){says}"
     left = result["versions_total"] - len(result["versions"])
@@ -202,7 +202,7 @@ def _version_lines(version: dict[str, Any]) -> list[str]:
     cause = f" ({version['cause']}{undone})" if version.get("cause") else ""
     became = "removed" if version["removed"] else version["status"]
     head = f"version {version['version']}, {version['ts'][:16]}, {by}: {became}{cause}"
-    # The first version is all new, and what it says stands in the others' changes or in the head.
+    # The first version is all additions; its text is already in the other diffs or in the header.
     changed = (
         [line for line in version.get("diff", "").splitlines() if line[:1] in "+-"] if version["version"] > 1 else []
     )
@@ -264,7 +264,7 @@ def _version(ctx: Context, version: BlockVersion) -> dict[str, Any]:
 
 @opener("block")
 def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
-    """What `open` answers for a block, current or removed; None when no block ever had this id."""
+    """What `open` returns for a block, current or removed; None if no block ever had this id."""
     timeline = timeline_of(ctx, id, limit)
     if timeline is None:
         return None
@@ -293,7 +293,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
 
 
 def _short_version(version: BlockVersion) -> dict[str, Any]:
-    """A version without its text, which the answer holds once already: only the change is shown."""
+    """A version without its text, which the response already contains once: only the diff is shown."""
     shown = {**version.source(), "status": status_of(version.block)}
     if version.before is None or version.before.gone or version.block.gone:
         return shown
@@ -301,6 +301,6 @@ def _short_version(version: BlockVersion) -> dict[str, Any]:
 
 
 def _receipt(ctx: Context, block: Block) -> dict[str, Any]:
-    """How a proposal that was applied can be taken back."""
+    """How to roll back an applied proposal."""
     found = receipts.of_proposal(ctx, block.id) if block.kind.name == "proposal" else None
     return {"receipt_ts": found.ts} if found else {}

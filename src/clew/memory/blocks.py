@@ -1,4 +1,4 @@
-"""Blocks in the store: the current ones, every earlier version, and the one way to write a new version."""
+"""Blocks in the store: the current ones, every earlier version, and the only way to write a new version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Descri
 
 
 class Block(NamedTuple):
-    """One version of a block. A tuple: thousands are read at once, and a frozen dataclass takes three times as long."""
+    """One version of a block. A tuple: thousands are read at once, and a frozen dataclass takes three
+    times as long."""
 
     until: int | None
     id: str
@@ -69,16 +70,16 @@ class Block(NamedTuple):
 
     @property
     def replaces(self) -> list[str]:
-        """Ids of what the block says it takes the place of."""
+        """Ids of the blocks that this one replaces."""
         return [id for id in listed(self.fields.get("Supersedes")) if id.lower() not in ("none", "-")]
 
     @property
     def beside(self) -> list[str]:
-        """Ids of what the block seems to contradict and, as its author says, does not."""
+        """Ids of blocks that this one appears to contradict but, according to its author, coexists with."""
         return listed(self.fields.get("HoldsBeside"))
 
     def get(self, name: str) -> str:
-        """A field as one line, empty when the block has none."""
+        """A field as one line, empty if the block does not have it."""
         return one_line(self.fields.get(name))
 
 
@@ -91,14 +92,14 @@ def current(
     file: str | None = None,
     field: str | None = None,
 ) -> list[Block]:
-    """The blocks as they are now, ordered by id; with `field` those that have such a field.
+    """The current blocks, ordered by id; with `field`, those that have such a field.
 
-    What is put away is left out, unless its ids or its file are named.
+    Archived and private blocks are left out, unless their ids or their file are given.
     """
     sql, params = f"SELECT * FROM block WHERE {LIVE}", [ctx.workspace]
     if ids is None and file is None:
         sql += f" AND {IN_USE}"
-    # The search for a field takes no notice of its case in SQLite.
+    # In SQLite the search for a field is case-insensitive.
     named = {"prefix = ?": prefix, "file = ?": file, "fields LIKE ?": f'%"{field}":%' if field else None}
     for condition, value in named.items():
         if value is not None:
@@ -113,7 +114,8 @@ def current(
 
 
 def _sorted(rows: list[Row]) -> list[Block]:
-    """Blocks by id. Sorted here: with ORDER BY, SQLite would walk all blocks of the workspace along the primary key."""
+    """Blocks by id. Sorted here: with ORDER BY, SQLite would scan all blocks of the workspace along the
+    primary key."""
     return sorted((from_row(row) for row in rows), key=lambda block: block.id)
 
 
@@ -127,12 +129,13 @@ def _among(sql: str, ids: Sequence[str]) -> str:
 
 
 def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[str] = ()) -> dict[str, list[Block]]:
-    """Of each kind the current blocks that were written last, and those of `besides` that are of it, newest first."""
+    """The most recently written current blocks of each kind, plus those of `besides` that are of the
+    kind, newest first."""
     sql = f"SELECT * FROM block WHERE {LIVE} AND prefix = ? AND {IN_USE}"
     asked = ctx.tx.batch(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
     found = {row["id"]: from_row(row) for rows in asked for row in rows}
     wanted = [id for id in besides if prefix_of(id) in prefixes and id not in found]
-    # Named ones come however old they are: a search has found them, so they matter.
+    # Named ones are included at any age: a search has found them, so they are relevant.
     found |= {block.id: block for block in (current(ctx, ids=wanted) if wanted else [])}
     ordered = sorted(found.values(), key=lambda block: (-block.seq, block.id))
     return {prefix: [block for block in ordered if prefix_of(block.id) == prefix] for prefix in prefixes}
@@ -152,19 +155,19 @@ def get(ctx: Context, id: str) -> Block:
 
 
 def history(ctx: Context, id: str, newest: int | None = None) -> list[Block]:
-    """Every version or the newest few, oldest first; a removal is a version with `gone`."""
+    """All versions or the newest few, oldest first; a removal is a version with `gone`."""
     limit = f"LIMIT {newest}" if newest is not None else ""
     sql = f"SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq DESC {limit}"
     return [from_row(row) for row in reversed(ctx.tx.all(sql, ctx.workspace, id))]
 
 
 def last_versions(ctx: Context, ids: Sequence[str]) -> list[Block]:
-    """The last version of each, that of a removal included."""
+    """The last version of each block, including removals."""
     return _by_ids(ctx, "SELECT * FROM block WHERE workspace = ? AND until IS NULL", [ctx.workspace], list(ids))
 
 
 def versions_after(ctx: Context, seq: int, limit: int) -> list[Block]:
-    """Versions of whatever block, in the order in which they were written."""
+    """Versions of any block, in the order in which they were written."""
     sql = "SELECT * FROM block WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?"
     return [from_row(row) for row in ctx.tx.all(sql, ctx.workspace, seq, limit)]
 
@@ -174,7 +177,7 @@ def count_versions(ctx: Context, id: str) -> int:
 
 
 def count_by_folder(ctx: Context) -> dict[str, int]:
-    """How many blocks stand in the files of each folder that the seeds know, and in all others."""
+    """The number of blocks in each folder that the seeds know, and in all others."""
     sql = (
         "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
         " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
@@ -192,7 +195,7 @@ def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int
 
 
 def count_in_file(ctx: Context, file: str) -> Counter[str]:
-    """How many blocks of any kind a file holds, by status."""
+    """The number of blocks of any kind in a file, by status."""
     sql = f"SELECT status, count(*) FROM block WHERE {LIVE} AND file = ? GROUP BY status"
     return Counter({status or "": int(count) for status, count in ctx.tx.tuples(sql, ctx.workspace, file)})
 
@@ -200,7 +203,7 @@ def count_in_file(ctx: Context, file: str) -> Counter[str]:
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
     """Current blocks of a kind whose statement has this normal form (for proposals: this digest)."""
     sql = f"SELECT * FROM block WHERE {LIVE} AND mark = ? AND prefix = ?"
-    # A proposal was decided wherever it stands. What an agent noted for itself does not make anything known to all.
+    # Proposals count in any file. Private notes of an agent do not make a statement known to others.
     sql = sql if prefix == "P" else f"{sql} AND {IN_USE}"
     return _sorted(ctx.tx.all(sql, ctx.workspace, value, prefix))
 
@@ -215,14 +218,14 @@ def dated_id(ctx: Context, prefix: str) -> str:
     day = day_of(ctx.now_ms).replace("-", "")
     suffix = id_suffix(ctx) if kind_of(f"{prefix}-{day}").is_durable else ""
     while True:
-        # A person may have written the next number into a file by hand, so the counter alone does not tell.
+        # The next number may already be used in a file that was edited by hand, so the counter alone is not enough.
         id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}{suffix}"
         if not _is_taken(ctx, id):
             return id
 
 
 def _is_taken(ctx: Context, id: str) -> bool:
-    """Whether a block has or had this id, or is to get it by a proposal that Mind-Mem or another store has staged."""
+    """Whether a block has or had this id, or a proposal that Mind-Mem or another store has staged reserves it."""
     sql = (
         "SELECT 1 FROM block WHERE workspace = ? AND id = ?"
         " UNION ALL SELECT 1 FROM block WHERE workspace = ? AND prefix = 'P' AND until IS NULL AND gone = 0"
@@ -232,7 +235,7 @@ def _is_taken(ctx: Context, id: str) -> bool:
 
 
 def short_id(ctx: Context, prefix: str) -> str:
-    """The next free `PREFIX-N`; in a repository with the name of this clone."""
+    """The next free `PREFIX-N`; in a repository with the suffix of this clone."""
     taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
     while True:
         id = f"{prefix}-{ctx.ws.count(prefix)}{id_suffix(ctx)}"
@@ -254,11 +257,11 @@ def write(
     file: str | None = None,
     after: str | None = None,
 ) -> Block:
-    """A new version of a block, or a new block at the end of its file (or behind `after`)."""
+    """Write a new version of a block, or a new block at the end of its file (or after `after`)."""
     old = find(ctx, id)
     target = file or (old.file if old else kind_of(id).file)
     text = places.with_line_ends(ctx, target, text, old.text if old else "")
-    # The same text in the same file is no version: writing it again leaves no trace in history or files.
+    # The same text in the same file is no new version, so nothing is added to history or files.
     if old is not None and (old.text, old.file) == (text, target):
         return old
     version = record(ctx, id, text, file=target, origin=origin, cause=cause)
@@ -266,7 +269,7 @@ def write(
         places.rewrite(ctx, id, text)
     else:
         if old is not None:
-            # Out of the old file before it stands in the new one: a block has one place.
+            # Removed from the old file before it is added to the new one: a block has only one place.
             places.remove(ctx, id)
         _stand(ctx, BlockText(id, text, places.with_line_ends(ctx, target, GAP)), target, after)
     ctx.emit("memory", "block_written", id, {"file": target, "origin": origin, "status": version.status})
@@ -281,7 +284,7 @@ def _stand(ctx: Context, standing: BlockText, file: str, after: str | None) -> N
 
 
 def add_all(ctx: Context, texts: Mapping[str, str], *, file: str, origin: str) -> list[Block]:
-    """New blocks at the end of a file, in their order."""
+    """Append new blocks to a file, in order."""
     like = places.around(ctx, file)
     ended = {id: places.ended_like(like, text) for id, text in texts.items()}
     added = record_all(ctx, ended, file=file, origin=origin)
@@ -293,7 +296,7 @@ def add_all(ctx: Context, texts: Mapping[str, str], *, file: str, origin: str) -
 
 
 def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> None:
-    """A version that says the block is gone."""
+    """Write a version that marks the block as removed."""
     old = get(ctx, id)
     record_removals(ctx, [old], origin=origin, cause=cause)
     places.remove(ctx, id)
@@ -301,7 +304,7 @@ def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> N
 
 
 def record(ctx: Context, id: str, text: str, *, file: str, origin: str, cause: str | None = None) -> Block:
-    """Store and index a version. The caller writes where the block stands in its file."""
+    """Store and index a version. The caller updates the block's place in its file."""
     return record_all(ctx, {id: text}, file=file, origin=origin, cause=cause)[0]
 
 
@@ -312,7 +315,7 @@ def record_all(
     parsed = {id: parse_block(text) for id, text in texts.items()}
     versions = [_version(ctx, id, texts[id], parsed[id], file, origin, cause) for id in texts]
     _store(ctx, versions, parsed)
-    # In the same transaction as the version, so that search never shows what is not stored, nor misses what is.
+    # In the same transaction as the version, so that the search index always matches the store.
     index_items(ctx.tx, ctx.workspace, [search_item(block) for block in versions if searchable(block)])
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in versions if not searchable(block)])
     return versions
@@ -338,7 +341,7 @@ def _version(ctx: Context, id: str, text: str, parsed: ParsedBlock, file: str, o
 
 
 def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: str | None = None) -> list[Block]:
-    """Store a version of each that says it is gone."""
+    """Store a removal version for each block."""
     gone = [_removed(ctx, block)._replace(origin=origin, cause=cause) for block in old]
     _store(ctx, gone, {})
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in gone])
@@ -352,14 +355,14 @@ def _removed(ctx: Context, block: Block) -> Block:
 
 def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock]) -> None:
     close = "UPDATE block SET until = ? WHERE workspace = ? AND id = ? AND until IS NULL"
-    # Closed first: the statement closes whatever version is open, and the new ones are about to be.
+    # Closed first: the statement closes the open version, and the new ones are about to be opened.
     ctx.tx.many(close, [(block.seq, ctx.workspace, block.id) for block in versions])
     insert = f"INSERT INTO block ({', '.join(_COLUMNS)}) VALUES ({placeholders(len(_COLUMNS))})"
     ctx.tx.many(insert, [_row(ctx, block, parsed.get(block.id)) for block in versions])
 
 
 _COLUMNS = ("workspace", "prefix", "problems", *Block._fields[1:])
-"""All but `until`, which a later version sets."""
+"""All columns but `until`, which a later version sets."""
 
 
 def _row(ctx: Context, block: Block, parsed: ParsedBlock | None) -> tuple[Any, ...]:
@@ -383,17 +386,17 @@ def _mark(id: str, parsed: ParsedBlock) -> str | None:
 
 
 def headline(fields: dict[str, Value]) -> str:
-    """What the block says, on one line."""
+    """The statement of the block, on one line."""
     return next((one_line(fields[name]) for name in HEADLINES if fields.get(name)), "")
 
 
 def standing(id: str, text: str, gap: str) -> BlockText:
-    """A block and the gap after it as they stand in a file, with the problems found in the gap."""
+    """A block with its text and the gap after it in a file, and the problems found in the gap."""
     return BlockText(id, text, gap, tuple(gap_problems(gap)))
 
 
 def turns(ctx: Context, ids: Iterable[str]) -> dict[str, str]:
-    """Blocks of a talk -> the turn (`DiaID`) they stand for."""
+    """Blocks of a conversation -> the turn (`DiaID`) that each represents."""
     wanted = [id for id in ids if prefix_of(id) in TALK]
     found = current(ctx, ids=wanted) if wanted else []
     return {block.id: block.get("DiaID") for block in found if block.get("DiaID")}

@@ -1,4 +1,4 @@
-"""Capture: daily logs and conversations become signals, without secrets and without echoes of our own answers."""
+"""Capture: turns daily logs and conversations into signals, without secrets and without echoes of our own answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _noticed(text: str, format: str) -> Iterable[Notice]:
 
 
 def _daily_logs(ctx: Context, days: int) -> list[tuple[str, str]]:
-    """Today's `memory/YYYY-MM-DD.md` and those of the days before."""
+    """Today's `memory/YYYY-MM-DD.md` and those of the previous days."""
     directory = directory_of(ctx)
     if directory is None:
         raise ClewError("INVALID_INPUT", "this workspace has no files, so no daily logs", "Give the text itself.")
@@ -80,7 +80,7 @@ def _recorded(ctx: Context, found: list[tuple[str, Notice]], left_out: int) -> d
     masked = 0
     echoes = Echoes(ctx)
     for source, raw in found:
-        # First of all, so that no later step can keep a secret.
+        # First of all, so that no later step can store a secret.
         text, secrets = screened(clean(raw.text))
         notice = replace(raw, text=text)
         masked += secrets
@@ -109,7 +109,7 @@ def _signal(ctx: Context, source: str, notice: Notice) -> dict[str, Any]:
 
 
 def _superfluous(ctx: Context, notice: Notice, echoes: Echoes) -> str | None:
-    """Why a line is not worth a signal: said before, rejected before, or an echo of what recall showed."""
+    """Why a line is not worth a signal: it is known, was rejected before, or echoes what recall showed."""
     form = mark(notice.text)
     if any(blocks.with_mark(ctx, prefix, form) for prefix in ("SIG", "D", "T")):
         return "known"
@@ -119,7 +119,7 @@ def _superfluous(ctx: Context, notice: Notice, echoes: Echoes) -> str | None:
 
 
 class Echoes:
-    """Recognises lines that only repeat a block: nearly all of their words stand in its headline.
+    """Detects lines that only repeat a block: nearly all of their words occur in its headline.
 
     An agent quotes what recall showed it; without this check, every quotation would become a signal again.
     """
@@ -137,8 +137,8 @@ class Echoes:
             return False
         shared: Counter[int] = Counter()
         for word in words:
-            # An inverted index: each word leads to the few headlines that hold it, instead of comparing with all of
-            # them.
+            # An inverted index: each word maps to the few headlines that contain it, instead of
+            # comparing with all of them.
             shared.update(self.places.get(word, ()))
         # Measured by the line and not by the headline: a short quotation of a long block is an echo as well.
         return any(count >= ECHO_SHARE * len(words) for count in shared.values())
@@ -178,7 +178,7 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
     op = Op("append_block", file=kind_of(block_id).file, patch=text)
     evidence = (f"{signal.id}: {shorten(signal.headline, 200)}", f"captured from {signal.get('Source')}")
     proposal = proposals.stage(ctx, Staged(chosen, block_id, (op,), evidence, signal=signal.id))
-    # The signal stays pending until the proposal is decided; the field keeps it from being promoted twice.
+    # The signal stays pending until the proposal is decided; the field prevents a second promotion.
     blocks.write(ctx, signal.id, set_field(signal.text, "Proposal", proposal.id), origin="review", cause=proposal.id)
     return {
         "status": statuses.PROPOSED,

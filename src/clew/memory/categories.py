@@ -1,4 +1,4 @@
-"""Categories: blocks sorted into subjects by whole words, the summary of a topic, the files of `categories/`."""
+"""Categories: classifies blocks by whole words, summarizes a topic, and writes the files of `categories/`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WORDS: dict[str, str] = {
 """Whole words, compared by their stems."""
 
 OF_KIND = {"D": "decisions", "PER": "people", "INC": "bugs"}
-"""Kinds whose blocks belong to a category whatever they say."""
+"""Kinds whose blocks belong to a category whatever their text."""
 
 UNCATEGORIZED = "uncategorized"
 
@@ -73,7 +73,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class Categories:
-    """The categories in order, and those that each keyword belongs to."""
+    """The categories in order, and an index from keyword to categories."""
 
     names: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]]
@@ -124,22 +124,23 @@ def _checked(name: object) -> str:
 
 
 def about(topic: str, categories: Categories) -> dict[str, int]:
-    """The categories that a topic's words name, and by how many."""
+    """The categories that a topic's words match, with a score."""
     points: Counter[str] = Counter()
     for word in topic_words(topic):
         for name in categories.words.get(word, ()):
-            # A topic that names a category means it, whatever else its words belong to.
+            # A topic that names a category means it, whatever else its words match.
             points[name] += NAME_POINTS if word in terms(name) else 1
     return dict(points)
 
 
 def topic_words(topic: str) -> list[str]:
-    """Stems of the topic without filler words."""
+    """Stems of the topic without stop words."""
     return [word for word in dict.fromkeys(terms(topic)) if normal_words(word)]
 
 
 def assigned(id: str, fields: Mapping[str, Value], categories: Categories) -> list[str]:
-    """A block's categories, in order. A keyword among the tags gives three points, in the text one; two suffice."""
+    """A block's categories, in order. A keyword among the tags scores three points, in the text one;
+    the threshold is two."""
     points: Counter[str] = Counter()
     if prefix_of(id) in OF_KIND:
         points[OF_KIND[prefix_of(id)]] += KIND_POINTS
@@ -153,7 +154,7 @@ def assigned(id: str, fields: Mapping[str, Value], categories: Categories) -> li
 
 
 class KeptCategories(DatabaseResource):
-    """The sorted blocks of each workspace, with the state of the store that they were sorted in."""
+    """A cache of the sorted blocks of each workspace, with the state of the store that they were sorted in."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -161,10 +162,10 @@ class KeptCategories(DatabaseResource):
 
 
 def sort_blocks(ctx: Context) -> Sorted:
-    """Live blocks by category, newest first. The result is kept until a block changes."""
+    """Live blocks by category, newest first. The result is cached until a block changes."""
     categories = defined(ctx)
     newest = ctx.tx.value("SELECT max(seq) FROM block_file WHERE workspace = ?", ctx.workspace)
-    # The time of creation is part of it, because a restored or recreated workspace may come to the same numbers again.
+    # The creation time is part of the key: a restored or recreated workspace may reach the same numbers again.
     state = (ctx.ws.created_at_ms, newest, categories)
     known = ctx.database.resources.of(KeptCategories).sorted
     kept = known.get(ctx.workspace)
@@ -237,7 +238,7 @@ def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
 
 
 def _saying(entries: list[CategoryEntry], words: list[str]) -> set[str]:
-    """Ids of the blocks that hold a word of the topic. A substring test comes first, because stemming is slow."""
+    """Ids of the blocks that contain a word of the topic. A substring test comes first, because stemming is slow."""
     # Stems may differ from the written word in their last letter (`policy`, `polici`).
     starts = [word[:-1] if len(word) > 3 else word for word in words]
     found = set()
@@ -268,7 +269,7 @@ def _remarks(entry: CategoryEntry) -> str:
 
 
 def renew_files(ctx: Context) -> dict[str, Any]:
-    """Write a file for every category that has blocks, and take away those of categories that have none any more."""
+    """Write a file for every category that has blocks, and remove those of categories that no longer have any."""
     with ctx.reading() as bound:
         found = sort_blocks(bound)
         known = plain_files.texts(bound, DERIVED)

@@ -1,10 +1,11 @@
-"""Drift: decisions that no task follows, tasks that stand still, causes that return, cited code that changed.
+"""Drift: decisions without a task, stalled tasks, recurring causes, and cited code that changed.
 
-Each finding is one DREF block in `intelligence/DRIFT.md`, known by its signal and subject. It is opened when it becomes
-true, resolved when it no longer is, and opened again when it returns.
+Each finding is one DREF block in `intelligence/DRIFT.md`, identified by its signal and subject. It is
+opened when it becomes true, resolved when it no longer is, and reopened when it recurs.
 
-A block cites code as `code:<path>#L1-L9@sha256:<digest>`. The digest is of the lines as they stand in the file, with or
-without the last line end, so that `sed -n 1,9p FILE | sha256sum` makes one. Carriage returns make no difference.
+A block cites code as `code:<path>#L1-L9@sha256:<digest>`. The digest is of the lines as they are in the
+file, with or without the last line end, so that `sed -n 1,9p FILE | sha256sum` makes one. Carriage
+returns are ignored.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Cite:
 
 @dataclass(frozen=True)
 class CitedLines:
-    """The lines that a citation names as they are now. `problem`: why they cannot be read; `moved`: their new line."""
+    """The cited lines as they are now. `problem`: why they cannot be read; `moved`: their new line."""
 
     matches: bool
     text: str = ""
@@ -74,7 +75,7 @@ def cites_in(text: str) -> list[Cite]:
 
 
 def cited(ctx: Context) -> dict[str, list[Cite]]:
-    """The citations of blocks that hold, by block."""
+    """The citations of live blocks, by block."""
     sql = (
         "SELECT id, status, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
         " AND prefix IN ('D', 'T', 'PRJ', 'PER', 'TOOL', 'INC') AND text LIKE '%code:%@sha256:%'"
@@ -90,8 +91,8 @@ def _holds(id: str, status: str | None) -> bool:
 
 
 def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
-    """Read the cited lines, outside of any transaction. None when the server runs outside of the project."""
-    # Files of another project are not below this process's root; to compare with what is there would be wrong.
+    """Read the cited lines, outside of any transaction. None if the server runs outside of the project."""
+    # Files of another project are not below this process's root; comparing with files here would be wrong.
     if ctx.project is None:
         return None
     with ctx.reading() as bound:
@@ -104,7 +105,7 @@ def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
 
 
 def _read(root: Path, path: str) -> bytes | str:
-    """The file's bytes, or why there are none."""
+    """The bytes of the file, or why they cannot be read."""
     try:
         file = confined(root, path)
         if not file.is_file():
@@ -127,7 +128,7 @@ def _compare(cite: Cite, data: bytes | str) -> CitedLines:
         return CitedLines(False, problem="the lines are not given as first to last, from 1")
     there = lines[cite.first - 1 : cite.last]
     text = b"\n".join(there).decode("utf-8", "replace").replace("\x00", "�")
-    # The place that was cited first: only when it does not fit is the text looked for elsewhere.
+    # The cited place comes first: only if it does not match is the text searched for elsewhere.
     if _is(there, cite.digest):
         return CitedLines(True, text)
     return CitedLines(False, text, moved=_moved(lines, size, cite.digest))
@@ -139,14 +140,14 @@ def _is(lines: list[bytes], digest: str) -> bool:
 
 
 def _moved(lines: list[bytes], size: int, digest: str) -> int | None:
-    """The line at which the cited text stands unchanged, when it only moved."""
+    """The new line of the cited text, if it only moved."""
     starts = range(min(len(lines) - size + 1, MOST_WINDOWS))
     return next((start + 1 for start in starts if _is(lines[start : start + size], digest)), None)
 
 
 def keep_cited(ctx: Context, seen: Iterable[tuple[Cite, CitedLines]]) -> None:
-    """Remember cited lines that match. Secrets in them are masked, like everywhere."""
-    # Kept while they match, because afterwards nobody could show what has changed.
+    """Store cited lines that match. Secrets in them are masked, like everywhere."""
+    # Stored while they match, because afterwards the change could not be shown any more.
     known = {tuple(row.values()) for row in ctx.tx.all(_KNOWN, ctx.workspace)}
     for cite, found in seen:
         key = (cite.path, cite.first, cite.last, cite.digest)
@@ -155,7 +156,7 @@ def keep_cited(ctx: Context, seen: Iterable[tuple[Cite, CitedLines]]) -> None:
 
 
 def cited_diff(ctx: Context, cite: Cite, now: str) -> str | None:
-    """What changed since the lines were cited; None when they were never seen as cited."""
+    """What changed since the lines were cited; None if they were never seen in their cited form."""
     before = ctx.tx.value(_KEPT, ctx.workspace, cite.path, cite.first, cite.last, cite.digest)
     if before is None:
         return None
@@ -176,7 +177,7 @@ _KEEP = (
 
 
 MOST = 100
-"""Open entries of one signal; beyond them a person wants the number, not the list."""
+"""Maximum number of open entries of one signal; beyond it the number is more useful than the list."""
 PRIORITY = 7
 NAMING = ("AlignsWith", "Dependencies", "Context", "Next")
 CODE = "code_changed"
@@ -204,7 +205,7 @@ class Drift:
 
 
 def check(ctx: Context, report: ScanReport) -> None:
-    """Bring the DREF blocks in step with what is true now."""
+    """Update the DREF blocks to match the current findings."""
     found = [*_decisions_and_tasks(ctx, report), *_repeated_incidents(ctx)]
     if report.code is not None:
         keep_cited(ctx, report.code.items())
@@ -256,7 +257,7 @@ def _unreferenced(active: dict[str, str], followed: set[str], report: ScanReport
 
 
 def _priority(text: str) -> int:
-    """The highest priority that the block or one of its signatures has."""
+    """The highest priority of the block or one of its signatures."""
     found = _PRIORITY.findall(text)
     return max((_RANKS[rank.upper()] if rank[0] in "Pp" else int(rank) for rank in found), default=0)
 
@@ -272,7 +273,7 @@ def _unaligned(task: Block, named: list[str]) -> Drift:
 
 
 def _repeated_incidents(ctx: Context) -> list[Drift]:
-    """Incidents with the same cause. Two whose cause nobody wrote down share nothing."""
+    """Incidents with the same cause. Two incidents without a recorded cause share nothing."""
     causes: dict[str, list[Block]] = {}
     for incident in blocks.current(ctx, prefix="INC"):
         cause = incident.get("RootCause")
@@ -294,7 +295,7 @@ def _code_changed(ctx: Context, report: ScanReport) -> list[Drift]:
         for cite in cites:
             state = seen.get(cite)
             if state is None or state.matches:
-                continue  # cited after the code was read: the next scan looks at it
+                continue  # cited after the code was read: the next scan checks it
             if state.moved is not None:
                 end = state.moved + cite.last - cite.first
                 said = f"{cite.place}, cited by {id}, now stands at L{state.moved}-L{end}"
@@ -313,7 +314,7 @@ def _changed(ctx: Context, id: str, cite: Cite, seen: CitedLines) -> Drift:
 
 
 def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str, Drift]:
-    """Write what changed; the open entries by block id."""
+    """Write what changed; returns the open entries by block id."""
     known = _scan_entries(ctx)
     opened = {}
     for drift in _bounded(found, known):
@@ -323,7 +324,8 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
             opened[block.id] = drift
     _fold_in(ctx, {drift.signal for drift in found})
     for (signal, _), block in sorted(known.items()):
-        # What was not looked at is not resolved: a server outside of the project knows nothing of the code.
+        # A citation that was not checked is not resolved: a server outside of the project knows nothing
+        # of the code.
         if block.status != statuses.RESOLVED and (looked_at_code or signal != CODE):
             text = set_field(_plain(block), "Status", statuses.RESOLVED)
             blocks.write(ctx, block.id, text, origin="scan")
@@ -331,26 +333,27 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
 
 
 def _bounded(found: list[Drift], known: dict[tuple[str, str], Block]) -> list[Drift]:
-    """As many of each signal as are listed; those that are listed already stay."""
+    """Limits the findings of each signal; those that are listed already stay."""
     listed = {key for key, block in known.items() if block.status != statuses.RESOLVED}
     kept: dict[str, list[Drift]] = {}
-    # Those listed already first: otherwise entries would come and go from scan to scan without anything having changed.
+    # Those listed already first: otherwise entries would come and go between scans although nothing changed.
     for drift in sorted(found, key=lambda drift: (drift.signal, drift.subject) not in listed):
         kept.setdefault(drift.signal, []).append(drift)
     return [drift for signal in kept.values() for drift in signal[:MOST]]
 
 
 def _scan_entries(ctx: Context) -> dict[tuple[str, str], Block]:
-    """Entries that a scan made; what a person wrote into the file stays as it is."""
+    """Entries created by a scan; entries that a person wrote into the file are left alone."""
     made = [block for block in blocks.current(ctx, prefix="DREF") if block.get("Signal") and block.get("Subject")]
     return {(block.get("Signal"), block.get("Subject")): block for block in reversed(made)}
 
 
 def _fold_in(ctx: Context, signals: set[str]) -> None:
-    """Mind-Mem keeps one entry for all findings of a signal. Here each finding has its own, so that one is resolved.
+    """Mind-Mem has one entry for all findings of a signal. Here each finding has its own, so that entry
+    is resolved.
 
-    It is resolved too where this scan looked and found nothing. Only Mind-Mem's scanner writes `Metrics`; what a person
-    noted stays.
+    It is also resolved if this scan checked and found nothing. Only Mind-Mem's scanner writes
+    `Metrics`; entries of a person stay.
     """
     for block in blocks.current(ctx, prefix="DREF", status=statuses.OPEN):
         signal = block.get("Signal")
@@ -368,7 +371,7 @@ def _open(ctx: Context, drift: Drift) -> Block:
 
 
 def _renew(ctx: Context, block: Block, drift: Drift) -> Block:
-    """A deferred entry stays deferred; a resolved one that is true again is open again."""
+    """A deferred entry stays deferred; a resolved one that is true again is reopened."""
     text = _plain(block)
     if block.status == statuses.RESOLVED:
         text = set_field(text, "Status", statuses.OPEN)

@@ -1,8 +1,9 @@
-"""Standing records: rules, preferences, decisions, rejected alternatives, lessons and facts, and how one is kept.
+"""Durable records: rules, preferences, decisions, rejected alternatives, lessons and facts, and how
+they are stored.
 
-A record that contradicts nothing and replaces only what agents wrote is applied at once, with a receipt that can be
-rolled back. Anything else stands in its file as `proposed`, so that a person sees it and recall finds it, and a
-proposal with the reason waits for a person.
+A record that contradicts nothing and replaces only what agents wrote is applied at once, with a receipt
+that can be rolled back. Any other is written to its file as `proposed`, where people see it and recall
+finds it, with a proposal that gives the reason and waits for a person.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from clew.registry.record import Preview, previewer
 from clew.secrets import screened
 
 Kind = str
-"""The name of a kind of standing record."""
+"""The name of a kind of durable record."""
 A_PERSON = "a person"
-"""Whoever edits the files by hand gives no name."""
+"""The author of hand edits, which have no name."""
 PREFIXES: dict[str, str] = {kind.name: kind.prefix for kind in durable_kinds()}
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is to be kept. `replaces` are ids of blocks; `about` names files or areas; `rests_on` ids of anything."""
+    """A record to store. `replaces` are ids of blocks; `about` names files or areas; `rests_on` ids of any kind."""
 
     kind: Kind
     text: str
@@ -59,46 +60,47 @@ class Record:
     task: str | None = None
     step: str | None = None
     check: Check | None = None
-    """The check that a rule or decision is to carry; it guards nothing until a person approves it."""
+    """The check that a rule or decision defines; it is not enforced until a person approves it."""
     beside: tuple[str, ...] = ()
-    """Ids of blocks that it seems to contradict and, as the author says, does not."""
+    """Ids of blocks that it appears to contradict but, according to the author, coexists with."""
     origin: str = ""
-    """Where an imported record was found."""
+    """The source of an imported record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a record."""
+    """The outcome of storing a record."""
 
     id: str
     kind: Kind
     state: Literal["kept", "proposed"]
     written: bool
-    """False when a record of this kind says exactly this already; `id` is that one."""
+    """False if a record of this kind already says exactly this; `id` is that one."""
     receipt_ts: str | None = None
-    """With which rollback_proposal takes the record back, when it was kept at once."""
+    """The receipt that rollback_proposal takes to undo it, if it was applied at once."""
     proposal_id: str | None = None
     reason: str = ""
     """Why it was staged."""
     contradicts: tuple[Clashing, ...] = ()
     may_contradict: tuple[Clashing, ...] = ()
-    """What may speak against it: for the author to judge, who has both at hand. It keeps nothing from being kept."""
+    """Possible contradictions, for the author to judge, who can see both. They do not block the record."""
     repeats: tuple[Block, ...] = ()
-    """Records that say nearly the same, live or proposed."""
+    """Near duplicates, active or proposed."""
     related: tuple[Block, ...] = ()
-    """Others about the same thing."""
+    """Others about the same subject."""
     restates: str | None = None
-    """The author's own record that waited, said again with what it replaces; the caller takes it back."""
+    """The author's own staged record, now repeated with what it replaces; the caller withdraws it."""
 
 
 def read_ahead(ctx: Context, kind: str, text: str) -> Odds:
-    """Have the pair model read a record beside its nearest neighbours, before the transaction that keeps it: reading
-    takes time, in which no other writer should wait."""
+    """Have the pair model compare a record with its nearest neighbours before the transaction that
+    stores it, because that is slow and would block other writers."""
     return detection.read_ahead(ctx, [NewStatement(PREFIXES[kind], clean(text))])
 
 
 def keep_within(ctx: Context, record: Record, odds: Odds) -> Kept:
-    """Keep a record inside the caller's transaction, which must be a governed one; `odds` is what was read ahead."""
+    """Store a record inside the caller's transaction, which must be a governed one; `odds` are the
+    results of `read_ahead`."""
     record = _screened(ctx, record)
     if record.kind != "rejected":
         proposals.check_not_rejected(ctx, record.text)
@@ -112,13 +114,13 @@ def keep_within(ctx: Context, record: Record, odds: Odds) -> Kept:
 
 
 def _about_the_same(record: Record, replaced: Sequence[Block]) -> Record:
-    """A record that names no file is about those of what it replaces: else nothing would be known about them."""
+    """A record that names no file gets those of the records it replaces, so that it is still found by file."""
     named = [name for block in replaced for name in listed(block.get("About"))]
     return record if record.about else replace(record, about=tuple(dict.fromkeys(named)))
 
 
 def propose_within(ctx: Context, record: Record) -> Kept | None:
-    """Stage a record that was read from somewhere else; None when a person has rejected this very statement."""
+    """Stage a record that was imported from elsewhere; None if a person has rejected this very statement."""
     record = _screened(ctx, record)
     if proposals.rejected(ctx, record.text) is not None:
         return None
@@ -137,7 +139,7 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     prefix = PREFIXES[record.kind]
     shared = prefix == "D" and _passes_there(ctx, record)
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
-    # What the record replaces or restates is no contradiction to it, and no repetition.
+    # A record does not contradict or repeat what it replaces or restates.
     without = (*(block.id for block in replaced), *restated)
     statement = NewStatement(prefix, record.text)
     clashing = detection.clashing(ctx, id, statement, (*without, *_own_beside(ctx, record)))
@@ -159,19 +161,20 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
 
 
 def _own_beside(ctx: Context, record: Record) -> list[str]:
-    """Of the records that are said to hold beside it, the author's own. About those of others a person decides."""
+    """Of the records it is said to coexist with, the author's own. About those of others a person decides."""
     return [id for id in record.beside if not _foreign(ctx, blocks.get(ctx, id))]
 
 
 def _passes_there(ctx: Context, record: Record) -> bool:
-    """Whether a decision gets an id that Mind-Mem takes, in the file that it searches.
+    """Whether a decision gets an id that Mind-Mem accepts, in the file that it searches.
 
-    Only in a workspace that Mind-Mem made, and only if its validator takes the text. Nobody who remembers something has
-    to know its rules: what it would refuse is kept as everywhere else, in a file that it does not look into.
+    Only in a workspace that Mind-Mem created, and only if its validator accepts the text. Callers need
+    not know its rules: what it would refuse is stored as everywhere else, in a file that it does not
+    read.
     """
     if not validator.made_elsewhere(ctx):
         return False
-    id = "D-00000000-000"  # stands for the one it will get, which no rule depends on
+    id = "D-00000000-000"  # a placeholder for the real id, which no rule depends on
     found = validator.refused(ctx, id, kind_of(id).file, _text(ctx, id, record, "active"))
     if found:
         said = f"Kept in {RECORDED_DECISIONS}, where Mind-Mem does not search: the decision {found[0].problem}"
@@ -180,7 +183,7 @@ def _passes_there(ctx: Context, record: Record) -> bool:
 
 
 def _screened(ctx: Context, record: Record) -> Record:
-    """The record without secrets and control characters; one without words is refused."""
+    """The record without secrets and control characters; refused if no text remains."""
     if record.kind not in PREFIXES:
         raise invalid(
             "kind", f"{shorten(str(record.kind), 40)!r} is not a kind of record", f"Use {', '.join(PREFIXES)}."
@@ -196,14 +199,14 @@ def _screened(ctx: Context, record: Record) -> Record:
 
 
 def _same(ctx: Context, record: Record) -> Block | None:
-    """A record of this kind that says exactly this, but for case and fillers, and holds or waits."""
+    """A record of this kind that says exactly this, except for case and filler words, and is active or staged."""
     found = blocks.with_mark(ctx, PREFIXES[record.kind], mark(record.text))
     live = [block for block in found if block.status in HEARD and block.id not in record.replaces]
     return next((block for block in live if says_the_same(block.headline, record.text)), None)
 
 
 def _is_restated(ctx: Context, same: Block, record: Record) -> bool:
-    """Whether the author of a record that waits says it again, now with what it replaces or holds beside."""
+    """Whether the author repeats a staged record, now with what it replaces or coexists with."""
     return same.status == statuses.PROPOSED and bool(record.replaces or record.beside) and not _foreign(ctx, same)
 
 
@@ -231,7 +234,7 @@ def _check_replaced(replaced: Block) -> None:
 
 
 def _obstacle(ctx: Context, replaced: Sequence[Block], contradicts: tuple[Clashing, ...]) -> str:
-    """Why the record must be reviewed first; empty when nothing speaks against it."""
+    """Why the record must be reviewed first; empty if there is no reason."""
     loaded = policy.load(ctx)
     if contradicts:
         first = contradicts[0]
@@ -248,7 +251,8 @@ def _obstacle(ctx: Context, replaced: Sequence[Block], contradicts: tuple[Clashi
 
 
 def _foreign(ctx: Context, block: Block) -> bool:
-    """Whether anybody but the caller wrote a part of a record. A hand edit is a person's, whoever reads it in."""
+    """Whether anyone but the caller wrote part of a record. A hand edit belongs to a person, whichever
+    call read it."""
     versions = blocks.history(ctx, block.id)
     return any(version.origin == "edit" or not is_own(ctx, version.agent) for version in versions)
 
@@ -262,7 +266,7 @@ def _stage(
     shared: bool,
     contradicts: Sequence[Clashing] = (),
 ) -> Block:
-    """Write the record as proposed and a proposal that makes it active."""
+    """Write the record as proposed, and a proposal that makes it active."""
     proposal_id = blocks.dated_id(ctx, "P")
     text = _text(ctx, id, record, "proposed", proposal_id)
     file = RECORDED_DECISIONS if record.kind == "decision" else kind_of(id).file
@@ -282,7 +286,7 @@ def _replacing(id: str, replaced: Sequence[Block]) -> tuple[Op, ...]:
 
 
 def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | None = None) -> str:
-    """The block as it stands in its file. A decision has the fields that every decision has."""
+    """The text of the block. A decision has the fields that every decision has."""
     decision = record.kind == "decision"
     fields: dict[str, Value | None] = {
         "Date": blocks.day_of(ctx.now_ms),

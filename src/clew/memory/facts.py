@@ -1,6 +1,6 @@
 """The multi-agent ledger: facts with source and status in `shared/intelligence/LEDGER.md`.
 
-A fact spreads only when somebody reviews it: until then it is `pending-review` wherever it is shown.
+A fact is `pending-review` wherever it is shown until it is reviewed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _write(ctx: Context, args: ShareFact, text: str, source_block: str | None) -
 
 def _free_id(ctx: Context) -> str:
     """`FACT-YYYYMMDD-HHMMSS`, the next free second."""
-    # In Mind-Mem two facts of one second share an id; here the later one takes the next second that is free.
+    # In Mind-Mem two facts of one second share an id; here the later one takes the next free second.
     moment = datetime.fromtimestamp(ctx.now_ms / 1000, UTC)
     while True:
         id = f"FACT-{moment.strftime('%Y%m%d-%H%M%S')}"

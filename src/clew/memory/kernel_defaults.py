@@ -1,4 +1,4 @@
-"""The kernels a workspace begins with: every section, key, type and range that the recall pipeline reads."""
+"""The kernels of a new workspace: every section, key, type and range that the recall pipeline reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Setting = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its default, whose type it keeps, and the values it may take."""
+    """One setting: its default, which also defines the type, and the range of values."""
 
     default: Setting
     low: float = 0.0
@@ -31,12 +31,12 @@ def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
 
 
 RETIRED = frozenset({"floor", "floor_words", "floor_words_pages", "floor_meaning", "floor_meaning_pages"})
-"""Sections that older kernel files still have; nothing reads them any more."""
+"""Sections of older kernel files that are no longer read."""
 EXPANSIONS = ("none", "rm3", "date", "entity", "broad", "exact", "multi", "chain")
 RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", "evidence", "balanced")
 
-# `rerank.weights` is fitted by `benchmarks/fit_recall.py` on talk; `rerank.meaning`, `rerank.pages` and `hybrid.fusion`
-# by `benchmarks/left_out.py` on all shapes together.
+# `rerank.weights` is fitted by `benchmarks/fit_recall.py` on conversations; `rerank.meaning`,
+# `rerank.pages` and `hybrid.fusion` by `benchmarks/left_out.py` on all shapes together.
 _RERANK = _weights(
     -50, 50, window=3.8, lead=6.7, document=3.1, coverage=2.1, proximity=0.3, phrase=6.0,
     speaker=0.9, entity=1.5, question=-0.8, answer=0.9, length=2.5, cue=0.9, graph=2.5, status=-3.0,
@@ -49,7 +49,7 @@ _RERANK_BY_MEANING = _weights(
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
         "fields": _weights(0, 10, title=1.6, body=1.0, tags=1.2, speaker=1.0),
-        # For remarks and for pages; between them the usual length of an item decides.
+        # For short remarks and for pages; the average length of an item selects a value between them.
         "bm25": {
             "k1": Key(0.8, 0, 10),
             "long_k1": Key(1.5, 0, 10),
@@ -57,7 +57,8 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             "long_b": Key(0.9, 0, 1),
             "document_b": Key(0.5, 0, 1),
         },
-        # The share of a neighbour's words that counts as an item's own, by distance, on both sides and before it only.
+        # The share of a neighbour's words that counts as an item's own, by distance, on both sides and
+        # before it only.
         "context": {
             **_weights(0, 2, around_1=0.5, around_2=0.25, around_3=0.1, before_1=0.7, before_2=0.3),
             "long_words": Key(60.0, 1, 100_000),
@@ -74,16 +75,16 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
         "weights": _RERANK,
-        # What weighs otherwise where vectors are compared: words no longer have to carry what meaning does.
+        # Weights if vectors are compared: words no longer have to express what semantic similarity does.
         "meaning": _RERANK_BY_MEANING,
-        # What weighs otherwise among pages: items that are long, or that stand for themselves. `from` and `to` say
-        # how far a collection must be one of pages before this begins to count, and from where on it counts fully.
+        # Weights among pages: items that are long, or self-contained. `from` and `to` define the share
+        # of pages in a collection from which they begin to apply, and from which they apply fully.
         "pages": {
             "from": Key(0.4, 0, 1),
             "to": Key(0.9, 0, 1),
             **_weights(-50, 50, document=1.3, coverage=0.1, speaker=3.4, dense=10.5),
         },
-        # The same where no vectors are compared: words must carry what meaning would.
+        # The same if no vectors are compared: words must express what semantic similarity would.
         "pages_words": _weights(-50, 50, document=2.0, coverage=0.0, speaker=3.2),
         "cues": {
             "causal": Key("because since reason cause due therefore hence so why led result decided"),
@@ -133,13 +134,13 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
 
 
 def printed(value: Setting) -> str:
-    """A setting as a kernel file writes it."""
+    """A setting formatted for a kernel file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @cache
 def kernel_text(name: str) -> str:
-    """The file a workspace begins with."""
+    """The kernel file of a new workspace."""
     lines = [f"# {name}: settings of the recall pipeline. The next call uses what stands here."]
     for section, keys in DEFAULTS[name].items():
         lines += ["", f"[{section}]", *(f"{key} = {printed(spec.default)}" for key, spec in keys.items())]

@@ -1,8 +1,9 @@
-"""Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire.
+"""Kernels: INI files in the workspace that configure recall. Typed and validated here, strings on the wire.
 
-Kernels as Mind-Mem ships them are accepted too. Mind-Mem itself reads only k1, b and the weights of fields; its other
-keys have no effect there, so Clew names them and ignores them, also the two that Clew has under the same name. A weight
-that somebody tuned keeps its proportion: Statement at twice what Mind-Mem ships makes Clew's headline count twice.
+Kernels as Mind-Mem ships them are accepted too. Mind-Mem itself reads only k1, b and the weights of
+fields; its other keys have no effect there, so Clew reports them and ignores them, also the two that
+Clew has under the same name. A weight that was tuned keeps its proportion: Statement at twice the value
+that Mind-Mem ships doubles the weight of Clew's headline.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ Config = dict[str, dict[str, str]]
 
 @dataclass(frozen=True)
 class ForeignKeys:
-    """What another program has in a kernel of the same name."""
+    """The keys of another program's kernel with the same name."""
 
     sections: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Its keys by section that Clew has not."""
+    """Its keys by section that Clew does not have."""
     idle: tuple[tuple[str, str], ...] = ()
-    """Section and key that both have, and that it never reads: what it ships there is nobody's choice."""
+    """Section and key that both have, and that it never reads: the shipped value was not chosen by a user."""
     scaled: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
-    """Section and key -> the weight of Clew that it scales, and the value that it ships."""
+    """Section and key -> the weight of Clew that it scales, and the shipped value."""
 
 
 foreign_keys: HookPoint[Callable[[str], ForeignKeys]] = HookPoint("foreign_keys")
@@ -45,17 +46,18 @@ foreign_keys: HookPoint[Callable[[str], ForeignKeys]] = HookPoint("foreign_keys"
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """A kernel file: its strings, the values the pipeline uses, and what was rejected, each with file and line."""
+    """A kernel file: its strings, the values the pipeline uses, and the rejected lines, each with file and line."""
 
     config: Config
     values: Values
     problems: list[str]
     unused: list[str]
-    """Keys that steer nothing here: those of Mind-Mem that Clew's recall does not have, and all of another kernel."""
+    """Keys without effect here: those of Mind-Mem that Clew's recall does not have, and all of another kernel."""
 
 
 def kernel(ctx: Context, name: str) -> Values:
-    """The typed values of a kernel inside a transaction. A rejected key is named in a warning and keeps its default."""
+    """The typed values of a kernel inside a transaction. A rejected key is reported in a warning and
+    keeps its default."""
     loaded = load(ctx, name)
     _warn_of(ctx, name, loaded)
     return loaded.values
@@ -67,7 +69,7 @@ def _warn_of(ctx: Context, name: str, loaded: LoadedKernel) -> None:
 
 
 def every_kernel(ctx: Context) -> Values:
-    """The sections of all shipped kernels together; no two have a section of the same name."""
+    """The sections of all shipped kernels together; section names are unique across them."""
     texts = plain_files.texts(ctx, KERNELS, CONFIGURATION)
     sections: Values = {}
     for name in DEFAULTS:
@@ -81,7 +83,7 @@ def every_kernel(ctx: Context) -> Values:
 
 @lru_cache(maxsize=64)
 def vectors_wanted(configuration: str) -> bool:
-    """Whether mind-mem.json leaves the search by meaning on: `recall.vector_enabled: false` turns it off."""
+    """Whether mind-mem.json leaves semantic search on: `recall.vector_enabled: false` turns it off."""
     try:
         recall = orjson.loads(configuration or "{}").get("recall")
     except (orjson.JSONDecodeError, AttributeError):
@@ -99,12 +101,12 @@ def path_of(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def parse(name: str, text: str) -> LoadedKernel:
-    """Read a kernel; keys that nothing reads and values out of range are problems.
+    """Parse a kernel; unknown keys and values out of range are problems.
 
-    A kernel that Clew does not have steers nothing, so nothing in it is a problem: it may be a person's own, or code.
-    Its keys are unused.
+    A kernel that Clew does not have configures nothing, so nothing in it is a problem: it may be a
+    person's own, or code. Its keys are unused.
     """
-    # The text is part of the cache's key, so an edited file is read anew at the next call.
+    # The text is part of the cache key, so an edited file is parsed again at the next call.
     reader = _Reader(name)
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
@@ -119,7 +121,7 @@ def parse(name: str, text: str) -> LoadedKernel:
 
 
 class _Reader:
-    """Takes the lines of a kernel one by one."""
+    """Parses a kernel line by line."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -177,7 +179,7 @@ class _Reader:
         self.values[self.section][weight] = min(default * factor, 10.0)
 
     def set_back(self) -> None:
-        """Ignore what another program never reads in a file of its own, which is known by keys that only it has."""
+        """Reset keys that another program never reads in its own file, which is detected by keys that only it has."""
         for section, key in self.foreign.idle if self.theirs else ():
             if key in self.config.get(section, {}):
                 self.values[section][key] = self.specs[section][key].default
@@ -209,6 +211,6 @@ def _number(name: str, value: str, spec: Key) -> int | float:
 
 
 def names(ctx: Context) -> list[str]:
-    """Every kernel: the shipped ones, and whatever else lies in the workspace's folder."""
+    """Every kernel: the shipped ones, and other files in the workspace's folder."""
     found = [path.removeprefix("mind/").removesuffix(".mind") for path in plain_files.paths(ctx, "mind")]
     return sorted({*DEFAULTS, *found})

@@ -1,4 +1,4 @@
-"""The kinds of blocks (prefix, home file, required fields, statuses), and how their files begin."""
+"""The kinds of blocks (prefix, home file, required fields, statuses), and the headers of their files."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ _LATER = frozenset(
     }
 )
 TREE: tuple[str, ...] = tuple(path for path in _HEADINGS if path not in _LATER)
-"""Files that a new workspace begins with. The ledger comes with its first fact, the others with a block that somebody
-writes: Clew itself has nothing to put there, and an empty file would promise that it had."""
+"""Files that a new workspace begins with. The ledger comes with its first fact, the others with their
+first block: Clew itself has nothing to put there, and an empty file would suggest otherwise."""
 
 
 def preamble(file: str) -> str:
-    """The first lines of a file that does not exist yet."""
+    """The first lines of a new file."""
     if file not in _HEADINGS:
         return ""
     heading, kind = _HEADINGS[file]
@@ -102,7 +102,7 @@ ARCHIVED = "_ARCHIVE.md"
 
 
 def put_away(file: str) -> bool:
-    """Whether a file holds what an agent keeps for itself, or what was archived: kept, and no part of shared memory."""
+    """Whether a file has an agent's private notes or archived blocks: stored, but not part of shared memory."""
     return file.startswith(PRIVATE) or file.endswith(ARCHIVED)
 
 
@@ -110,4 +110,4 @@ IN_USE = (
     f"substr(file, 1, {len(PRIVATE)}) <> '{PRIVATE}'"
     f" AND substr(file, length(file) - {len(ARCHIVED) - 1}) <> '{ARCHIVED}'"
 )
-"""The same in SQL, the other way round. Whoever lists or counts blocks asks for it; whoever names an id does not."""
+"""The negation in SQL. Used for lists and counts, not to look up ids."""

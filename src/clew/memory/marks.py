@@ -1,7 +1,7 @@
-"""A normal form of statements: two that say the same in other words, order or spelling share one mark.
+"""A normal form of statements: two with the same meaning in other words, order or spelling share one mark.
 
-Case, punctuation, accents, inflection, filler words and a few spellings make no difference. Word order makes one only
-where it carries the meaning (`prefer A over B`). Negation always counts.
+Case, punctuation, accents, inflection, filler words and a few spelling variants are ignored. Word order
+matters only where it carries the meaning (`prefer A over B`). Negation always counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clew.canonical import sha256_hex
 from clew.index.terms import fold, stem
 
 MOST_CHARS = 20_000
-"""As long as a statement from a call may be. A file may hold longer ones, whose beginning tells them apart."""
+"""Maximum length of a statement in a call. A file may contain longer ones, which are identified by their beginning."""
 _WORD = re.compile(r"[^\W_]+(?:[.'’_+#-]+[^\W_]+)*[+#]*")
 
 
@@ -66,7 +66,7 @@ def normal_words(statement: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _chunk_words(chunk: str) -> tuple[str, ...]:
-    """Those of what stands between spaces: no word has a space in it, and most chunks were met before."""
+    """The words in text without spaces; cached, because no word contains a space and most chunks repeat."""
     return tuple(normal for word in _WORD.findall(chunk) if (normal := _normal(word)) is not None)
 
 
@@ -80,16 +80,17 @@ def _normal(word: str) -> str | None:
 def mark(statement: str) -> str:
     words = normal_words(statement)
     if not any(word != "!" for word in words):
-        words = [" ".join(statement.split()).casefold()]  # `never` and `no` carry no other word to compare
+        words = [" ".join(statement.split()).casefold()]  # `never` and `no` have no other word to compare
     if not _ORDERED.intersection(words):
         words = sorted(set(words))
     return sha256_hex(" ".join(words), 24)
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether nothing is lost when only one of two statements is kept: the same words in the same order, and the same
-    signs between them. `parser calls merge` and `merge calls parser` share a mark, and so do `a != b` and `a == b`."""
-    # An accent of its own and one within its letter look alike and are typed alike.
+    """Whether keeping only one of two statements loses nothing: the same words in the same order, with
+    the same symbols between them. `parser calls merge` and `merge calls parser` share a mark, and so do
+    `a != b` and `a == b`."""
+    # A combining accent and a precomposed letter look alike and are typed alike.
     one, other = unicodedata.normalize("NFC", one), unicodedata.normalize("NFC", other)
     return mark(one) == mark(other) and normal_words(one) == normal_words(other) and _signs(one) == _signs(other)
 
@@ -99,9 +100,9 @@ def _signs(statement: str) -> list[str]:
 
 
 _PUNCTUATION = frozenset(".,;:?!'’\"“”`()-_")
-"""Signs that structure a sentence and say nothing of their own."""
+"""Punctuation that carries no meaning."""
 
 
 def content_hash(statement: str) -> str:
-    """The dossier's hash of a signal: lower case, white space collapsed."""
+    """The dossier's hash of a signal: lowercase, whitespace collapsed."""
     return sha256_hex(" ".join(statement.lower().split()), 16)

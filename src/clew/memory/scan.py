@@ -1,4 +1,4 @@
-"""`scan`: a list of checks over the whole workspace, run in order, each adding its figures to the answer."""
+"""`scan`: a list of checks over the whole workspace, run in order, each adding its figures to the response."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SHOWN = 100
 
 @dataclass
 class ScanReport:
-    """What a scan found so far. `checks` holds the seed's figures, `findings` what a person should look at."""
+    """The results of a scan so far. `checks` has the seed's figures, `findings` what a person should look at."""
 
     checks: dict[str, Any] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
     code: dict[Cite, CitedLines] | None = None
-    """The cited code as it is now; None when it was not read."""
+    """The cited code as it is now; None if it was not read."""
 
     def find(self, check: str, message: str, **place: Any) -> None:
         self.findings.append({"check": check, "message": message, **place})
@@ -81,17 +81,17 @@ def run(ctx: Context, code: dict[Cite, CitedLines] | None = None, unread: Sequen
 
 
 def _keep(ctx: Context, report: ScanReport) -> None:
-    """Remember the figures. A scan that found the same again writes nothing else."""
+    """Store the figures. A scan with the same findings writes nothing else."""
     figures = {**report.metrics, "findings": len(report.findings)}
     known = metrics(ctx)
-    # Only news are an event; otherwise a scan each hour would fill the log.
+    # Only changes create an event; otherwise an hourly scan would fill the log.
     if {**known, "last_scan": None} != {**figures, "last_scan": None}:
         ctx.emit("memory", "memory_scanned", None, figures)
     keep_metrics(ctx, {**figures, "last_scan": rfc3339(ctx.now_ms)})
 
 
 def count_blocks(ctx: Context, report: ScanReport) -> None:
-    # Wherever they stand: also those that `remember` keeps in a file of its own.
+    # In any file: also those that `remember` stores in a separate file.
     active = blocks.count(ctx, "D", KINDS["D"].live)
     report.checks["decisions"] = {"total": blocks.count(ctx, "D"), "active": active}
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
@@ -103,7 +103,7 @@ def count_blocks(ctx: Context, report: ScanReport) -> None:
 def unreadable_parts(ctx: Context, report: ScanReport) -> None:
     """Lines that belong to no field, malformed headers and repeated ids, with file and line."""
     found = [*_inside_blocks(ctx), *_between_blocks(ctx), *_above_blocks(ctx)]
-    # Files that Clew alone writes are not a person's to fix.
+    # Files that only Clew writes are not a person's to fix.
     for file, line, problem in sorted(item for item in found if not item[0].startswith(WRITE_ONLY)):
         check = "duplicate_ids" if "is used twice" in problem else "unreadable"
         report.find(check, problem, file=file, line=line)
@@ -138,7 +138,7 @@ def _at(file: str, start: int, problems: str | None) -> Iterator[tuple[str, int,
 
 
 def damaged_files(ctx: Context, report: ScanReport) -> None:
-    """Files about which the store disagrees with itself are mended and named."""
+    """Repairs and reports files with inconsistencies in the store."""
     found = repair.disagreements(ctx)
     repair.fix(ctx, found)
     for item in found:
@@ -148,7 +148,7 @@ def damaged_files(ctx: Context, report: ScanReport) -> None:
 
 
 def similar_ids(ctx: Context, report: ScanReport) -> None:
-    """Ids that differ in capitals only: allowed, but people and file systems mix them up."""
+    """Ids that differ in case only: allowed, but people and file systems confuse them."""
     sql = (
         "SELECT min(id) AS one, max(id) AS other FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
         " GROUP BY lower(id) HAVING count(*) > 1 ORDER BY min(id)"
@@ -169,7 +169,7 @@ def overdue_reviews(ctx: Context, report: ScanReport) -> None:
 
 
 def governance_state(ctx: Context, report: ScanReport) -> None:
-    """What is wrong with the files that name the mode: it may stop all applying, so it must be seen."""
+    """Problems in the files that define the mode: they may stop all applies, so they must be visible."""
     policy.complete(ctx)
     loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
@@ -178,7 +178,7 @@ def governance_state(ctx: Context, report: ScanReport) -> None:
 
 
 def rejected_values(ctx: Context, report: ScanReport) -> None:
-    """Live blocks that say what was rejected. Only a hand edit can bring that about."""
+    """Live blocks that state a rejected value. Only a hand edit can cause that."""
     sql = (
         # CROSS keeps SQLite from starting with all blocks of the workspace.
         "SELECT block.id, tombstone.proposal FROM tombstone CROSS JOIN block"
@@ -193,7 +193,7 @@ def rejected_values(ctx: Context, report: ScanReport) -> None:
 
 
 def kernel_files(ctx: Context, report: ScanReport) -> None:
-    """Kernel lines that were rejected, and keys that steer nothing."""
+    """Kernel lines that were rejected, and keys without effect."""
     for name in kernels.names(ctx):
         loaded = kernels.load(ctx, name)
         for problem in loaded.problems:
@@ -204,7 +204,7 @@ def kernel_files(ctx: Context, report: ScanReport) -> None:
 
 
 def validator_faults(ctx: Context, report: ScanReport) -> None:
-    """What keeps Mind-Mem from applying anything, where it uses the folder too. Most of it a person wrote by hand."""
+    """Faults that keep Mind-Mem from applying anything, if it uses the folder too. Most come from hand edits."""
     if not validator.applies(ctx):
         return
     defined: set[str] = set()
@@ -219,7 +219,7 @@ def validator_faults(ctx: Context, report: ScanReport) -> None:
 
 
 def _undefined_names(ctx: Context, report: ScanReport, defined: set[str]) -> None:
-    """Whole files are read, for the validator looks between the blocks too."""
+    """Whole files are read, because the validator also looks between the blocks."""
     for path in (path for path in places.files(ctx) if path.startswith(validator.FOLDERS)):
         for number, line in enumerate(rendered(ctx, path).split("\n"), 1):
             for name in sorted(validator.names(path, line) - defined):
@@ -241,7 +241,7 @@ CHECKS: tuple[Check, ...] = (
     drift.check,
     count_blocks,
 )
-"""Each check, in order. Counting comes last: it counts what the others wrote."""
+"""Each check, in order. Counting comes last, to include what the others wrote."""
 
 
 COUNTED = {"decisions": "D", "tasks": "T", "contradictions": "C", "signals": "SIG"}
@@ -249,7 +249,7 @@ METRICS = "memory_metrics"
 
 
 def health_of(ctx: Context) -> dict[str, Any]:
-    """The blocks of the four files, of whatever kind, and the figures of the last scan."""
+    """The blocks of the four files, of any kind, and the figures of the last scan."""
     return {"files": {name: _in_file(ctx, KINDS[prefix]) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
 
 
@@ -259,7 +259,7 @@ def _in_file(ctx: Context, kind: Kind) -> dict[str, int]:
 
 
 def metrics(ctx: Context) -> dict[str, Any]:
-    """What the last scan kept; empty before the first one."""
+    """The figures of the last scan; empty before the first one."""
     text = read_meta(ctx.tx, f"{METRICS}:{ctx.workspace}")
     found: dict[str, Any] = orjson.loads(text) if text else {}
     return found

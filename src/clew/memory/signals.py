@@ -1,6 +1,7 @@
 """Signals: lines of a log or a conversation that are worth keeping, one block each in `intelligence/SIGNALS.md`.
 
-The patterns decide which lines are worth a signal; the first that fits wins."""
+Patterns decide which lines become a signal; the first match wins.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ from clew.registry.context import Context
 PRIORITIES = {"high": "P1", "medium": "P2", "low": "P3"}
 
 LOG_CUT, TALK_CUT = 150, 200
-"""Most characters of a signal from a log and from a conversation, as Mind-Mem cuts them."""
+"""Maximum characters of a signal from a log and from a conversation, as in Mind-Mem."""
 TALK_LEAST = 15
-"""A shorter line of a conversation (`no, use tabs`) says too little without its context."""
+"""A shorter line of a conversation (`no, use tabs`) is unclear without its context."""
 _BLOCK_ID = dated("D", "T", "SIG", "P")
 _MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line that says something to keep."""
+    """A line that matched a pattern."""
 
     kind: str
     confidence: str
@@ -104,7 +105,7 @@ _TAG = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in 
 
 
 def in_log(text: str) -> Iterator[Notice]:
-    """Decisions, tasks and new names in a daily log. Headings and lines that name a block are passed over."""
+    """Decisions, tasks and new names in a daily log. Headings and lines that name a block are skipped."""
     for number, line in enumerate(text.splitlines(), 1):
         said = _MARKS.sub("", line).strip()
         # A line that names a block is about something that is recorded already; Mind-Mem's capture skips it too.
@@ -137,7 +138,8 @@ def tags_of(text: str) -> list[str]:
 
 
 def spoken(jsonl: str) -> str:
-    """What people and agents said in a transcript; tool results, which may quote our own recall, are left out."""
+    """The messages of people and agents in a transcript; tool results, which may quote our own recall,
+    are left out."""
     said: list[str] = []
     for line in jsonl.splitlines():
         try:
@@ -174,7 +176,7 @@ def record(
     proposal: str | None = None,
     origin: str = "propose",
 ) -> Block:
-    """Write a signal that waits."""
+    """Write a pending signal."""
     id = blocks.dated_id(ctx, "SIG")
     text = print_block(
         id,
@@ -197,7 +199,7 @@ def record(
 
 
 def waiting(ctx: Context, statement: str) -> Block | None:
-    """A pending signal that says the same."""
+    """A pending signal with the same statement."""
     return next((b for b in blocks.with_mark(ctx, "SIG", mark(statement)) if b.status == statuses.PENDING), None)
 
 

@@ -1,7 +1,8 @@
 """The rules of Mind-Mem's validator. A single fault anywhere keeps that program from applying anything.
 
-Clew needs none of them to work. They are asked where Mind-Mem uses the folder too: a proposal that breaks one is
-refused, a decision that is remembered is then kept where the validator does not look, and `scan` reports the rest.
+Clew needs none of them to work. They are checked if Mind-Mem uses the folder too: a proposal that
+breaks one is refused, a decision from `remember` that breaks one is stored where the validator does not
+look, and `scan` reports the rest.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ _FORMS = {
     "TOOL": r"TOOL-[a-z0-9-]+",
 }
 HOMES: dict[str, re.Pattern[str]] = {KINDS[prefix].file: re.compile(form) for prefix, form in _FORMS.items()}
-"""The files whose blocks are checked, each with the form of its ids. Only what stands in one of them is defined."""
+"""The files whose blocks are checked, each with the pattern of its ids. Only blocks in these files
+count as defined."""
 FOLDERS = ("decisions/", "tasks/", "entities/", "summaries/")
-"""Folders in all of whose files every id that is named must be defined, whatever the text around it means by it."""
+"""Folders in whose files every id that occurs must be defined, whatever the text around it."""
 _NAMED = re.compile(rf"\b(?:{'|'.join(_FORMS.values())})\b")
 _REPORTS = "maintenance"
-"""The folder that Mind-Mem writes its reports into, and nobody else."""
+"""The folder that only Mind-Mem writes reports into."""
 
 
 class Fault(NamedTuple):
@@ -41,10 +43,10 @@ class Fault(NamedTuple):
 
     block: str
     problem: str
-    """What the block does or has, to be read after its name."""
+    """The problem, to be read after the block's name."""
     hint: str
     everywhere: bool = False
-    """Whether Clew refuses it in every workspace: a value that means nothing to anybody."""
+    """Whether Clew refuses it in every workspace: a value that is invalid for any program."""
 
     @property
     def message(self) -> str:
@@ -61,7 +63,7 @@ _FIELDS: dict[str, dict[str, FieldForm]] = {
     "D": {
         "Scope": FieldForm(re.compile(r"global|(?:project|channel):\S+"), "global, project:x or channel:x", True),
         "Supersedes": FieldForm(re.compile(rf"none|{_FORMS['D']}"), "none or one id such as D-20260213-001"),
-        # A list there does not only fail: the validator of 5.0.3 breaks off.
+        # A list there does not only fail: the validator of 5.0.3 crashes.
         "Tags": FieldForm(re.compile(r".*", re.DOTALL), "one line with commas"),
     },
     "T": {
@@ -72,7 +74,7 @@ _FIELDS: dict[str, dict[str, FieldForm]] = {
 
 
 def applies(ctx: Context) -> bool:
-    """Whether Mind-Mem uses the folder: it made it, a client of it calls, or it has left its reports there."""
+    """Whether Mind-Mem uses the folder: it created it, a client of it calls, or its reports are there."""
     if contract_of(ctx.connection.toolset).shares_files or made_elsewhere(ctx):
         return True
     root = root_of(ctx)
@@ -80,12 +82,13 @@ def applies(ctx: Context) -> bool:
 
 
 def made_elsewhere(ctx: Context) -> bool:
-    """Whether Mind-Mem made the workspace. There a decision gets an id that it takes, in the file that it searches."""
+    """Whether Mind-Mem created the workspace. There a decision gets an id that it accepts, in the file
+    that it searches."""
     return plain_files.first_origin(ctx, CONFIGURATION) == "edit"
 
 
 def faults(id: str, file: str, text: str) -> list[Fault]:
-    """What is wrong with a block by itself. Whether what it names is defined, `undefined` tells."""
+    """The faults of a block by itself. `undefined` checks the ids that it names."""
     fields = parse_block(text).fields
     checked = file in HOMES
     found = [
@@ -119,7 +122,7 @@ def _form_faults(id: str, file: str, fields: dict[str, Value]) -> Iterator[Fault
 
 
 def names(file: str, text: str) -> set[str]:
-    """The ids that a text names, if the validator looks for them in this file."""
+    """The ids in a text, if the validator looks for them in this file."""
     if not file.startswith(FOLDERS):
         return set()
     return {name for line in text.split("\n") if not _is_quoted(line) for name in _NAMED.findall(line)}
@@ -130,14 +133,14 @@ def _is_quoted(line: str) -> bool:
 
 
 def undefined(ctx: Context, named: Iterable[str]) -> set[str]:
-    """Those ids that no block has in a file where the validator looks for them."""
+    """Those ids that are not defined in a file where the validator looks for them."""
     wanted = set(named)
     known = blocks.current(ctx, ids=wanted) if wanted else []
     return wanted - {block.id for block in known if block.file in HOMES}
 
 
 def refused(ctx: Context, id: str, file: str, text: str) -> list[Fault]:
-    """All that is wrong with a block that is to stand in a file."""
+    """All faults of a block that is to be written to a file."""
     missing = undefined(ctx, names(file, text) - {id})
     return [*faults(id, file, text), *(unknown_name(id, name) for name in sorted(missing))]
 
@@ -162,7 +165,7 @@ def proposed_by(ctx: Context, id: str) -> str | None:
 
 
 def left_naming(ctx: Context, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Of these ids the ones that are not defined any more, each with the blocks that still name it."""
+    """Of these ids the ones that are no longer defined, each with the blocks that still name it."""
     if not applies(ctx):
         return {}
     sql = "SELECT id, file, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND text LIKE ?"

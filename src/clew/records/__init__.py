@@ -1,1 +1,1 @@
-"""Records across the stores: one id opens anything. Stands above the domains and below the faces."""
+"""Records across the stores: one id opens anything. Layered above the domains and below the faces."""

@@ -1,4 +1,4 @@
-"""What others did, as one would tell it: who, what, and to which records or steps."""
+"""Summaries of what others did: who did what, and to which records or steps."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from clew.tasks.steps import CANCELED, path_key, steps_of
 from clew.tasks.views.outlook import path_ranges
 
 PEOPLE = ("", "observatory", "clew-cli")
-"""Authors behind which a person sits: the page, the shell, an edited file."""
+"""Authors that represent a person: the page, the shell, an edited file."""
 RUN_KEEPERS = ("clew-prove", "clew-hook")
-"""Authors of runs that happened in a session of the reader's client or shell; how a step is proven says the same."""
+"""Authors of runs in a session of the reader's own client or shell; the grade of a step uses the same set."""
 VERBS = {
     "step_done": "closed",
     "step_reopened": "reopened",
@@ -47,7 +47,7 @@ VERBS = {
     "job_completed": "completed",
     "job_failed": "failed",
 }
-"""What happened, as one would tell it; other events are bookkeeping and are not told."""
+"""Event types with a phrase to describe them; other events are bookkeeping and not shown."""
 PASSIVE = {
     "wrote": "written",
     "noted on": "noted",
@@ -55,17 +55,17 @@ PASSIVE = {
     "set the status of": "status set",
     "withdrew": "withdrawn",
 }
-"""The same of one thing, where the words change: `written by coder-1`."""
+"""Phrases for a single subject, where they differ: `written by coder-1`."""
 ENDINGS = {
     statuses.SUPERSEDED: "replaced",
     statuses.RESOLVED: "answered",
     statuses.DISPROVED: "disproved",
     statuses.REOPENED: "reopened",
 }
-"""What was done to a record that was withdrawn, by the status it has since."""
+"""The verb for a withdrawn record, by its current status."""
 MOST_THINGS = 4
 MOST_TASKS = 5
-"""Tasks whose closed steps are told with their grade."""
+"""Maximum number of tasks whose closed steps are shown with their grade."""
 
 
 class Activity(NamedTuple):
@@ -74,15 +74,15 @@ class Activity(NamedTuple):
     thing: str
     path: str = ""
     grade: str = ""
-    """How far a closed step is proven, in brackets."""
+    """How well a closed step is proven, in brackets."""
 
 
 def activity_lines(
     ctx: Context, events: Sequence[EventRow], known: Mapping[str, Proof], pending: Mapping[str, str]
 ) -> list[str]:
-    """One line for each deed, those of one author together, the newest of the events first; only the first names him.
+    """One line per action, grouped by author, newest first; only the first line of an author has the name.
 
-    `known` are proofs by step id that were judged already, `pending` says of each staged proposal what it would do.
+    `known` are proofs by step id that were already graded; `pending` describes what each staged proposal would do.
     """
     describer = _Describer(ctx, events, known, pending)
     authors: dict[str, dict[tuple[str, str], list[Activity]]] = {}
@@ -100,7 +100,7 @@ def activity_lines(
 
 
 class _Describer:
-    """Events beside what is known of their subjects now, so that none of them says more than is true."""
+    """Describes events together with the current state of their subjects, so that no line overstates."""
 
     def __init__(
         self, ctx: Context, events: Sequence[EventRow], known: Mapping[str, Proof], pending: Mapping[str, str]
@@ -128,7 +128,7 @@ class _Describer:
         return Activity(who, verb, event.subject or "", event.path or "")
 
     def _covered_elsewhere(self, event: EventRow) -> bool:
-        """Whether another event of the same time says it better: closing a step, proposing, taking back."""
+        """Whether another event of the same time describes it better: closing a step, proposing, withdrawing."""
         if event.type == "evidence_captured":
             return event.agent in RUN_KEEPERS or (event.subject, event.path) in self._grades
         if event.type in ("block_written", "block_removed"):
@@ -141,25 +141,25 @@ class _Describer:
         status, subject = event.payload.get("status"), event.subject or ""
         row = self._retracted.get(subject)
         if status == statuses.PROPOSED:
-            # Nothing was taken back yet: the record holds until a person agrees.
+            # Nothing was withdrawn yet: the record holds until a person agrees.
             verb = "proposed to replace" if row is not None and row.replaced_by else "proposed to retract"
             return Activity(who, verb, subject)
         return Activity(who, ENDINGS.get(str(status), VERBS["record_retracted"]), subject)
 
 
 def _is_canceled(reason: Any) -> bool:
-    """Whether a step was blocked because it was taken back."""
+    """Whether a step was blocked because it was canceled."""
     return isinstance(reason, str) and reason.startswith(CANCELED)
 
 
 def _split(said: str) -> tuple[str, str]:
-    """`to replace D-3` as a verb and its object, so that several of them are told together."""
+    """Splits `to replace D-3` into verb and object, so that several are reported together."""
     verb, _, thing = said.rpartition(" ")
     return f"proposed {verb}", thing
 
 
 def _grades(ctx: Context, closed: set[tuple[str | None, str | None]], known: Mapping[str, Proof]) -> dict[Any, str]:
-    """How far each of these closed steps is proven, in words behind its path; empty for what is proven."""
+    """The grade of each of these closed steps, as text behind its path; empty if it is proven."""
     found: dict[Any, str] = dict.fromkeys(closed, "")
     for task in sorted({task for task, _ in closed if task})[:MOST_TASKS]:
         steps = [step for step in steps_of(ctx, task) if (task, step.path) in closed and step.completed]
@@ -173,13 +173,13 @@ def _grade(proof: Proof) -> str:
 
 
 def _who(event: EventRow) -> str:
-    # What was written by hand carries the name of whoever's call read it in.
+    # An event for a hand edit carries the name of the caller whose call read the file.
     by_hand = event.type == "memory_edited" or event.payload.get("by_hand")
     return "a person" if by_hand or (event.agent or "") in PEOPLE else str(event.agent)
 
 
 def _listed(activities: list[Activity]) -> str:
-    """The things, steps behind their task: `TASK-001 s:6-s:9, D-3 and 2 more`."""
+    """The subjects as a list, steps after their task: `TASK-001 s:6-s:9, D-3 and 2 more`."""
     paths: dict[str, list[str]] = {}
     for activity in activities:
         paths.setdefault(activity.thing, []).append(activity.path)
@@ -191,7 +191,7 @@ def _listed(activities: list[Activity]) -> str:
 
 
 def history_lines(history: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What happened to one record in words, newest first; what is only bookkeeping is left out."""
+    """The history of one record in words, newest first; bookkeeping events are left out."""
     told = []
     for event in history:
         verb = VERBS.get(event["event"])

@@ -1,4 +1,4 @@
-"""area_heat: of which areas and files much or little is known, how fresh that is, and what is open there."""
+"""area_heat: how much is known about each area and file, how recent that is, and what is open there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clew.store.database import Row
 
 MOST_AREAS = 500
 MOST_READ = 5_000
-"""Newest records whose text is looked through for files."""
+"""Maximum number of newest records whose text is searched for files."""
 _PATH = re.compile(r"(?<![\w./:@-])(?:[\w.-]+/)+[\w.-]*\w|(?<![\w./:@-])[\w-]+\.(?:[a-z]{1,5})(?![\w/.-])")
 _CODE = re.compile(r"\.[a-zA-Z][a-zA-Z0-9]{0,5}$")
 HEAT_BUDGET = Budget(
@@ -73,7 +73,7 @@ class Heat:
             self.disputed.add(ref)
 
     def join(self, others: Iterable[Heat]) -> Heat:
-        """With what is inside of it."""
+        """Add the figures of its contents."""
         whole = Heat()
         for heat in (self, *others):
             for word, refs in heat.kinds.items():
@@ -140,7 +140,7 @@ def _area(anchor: Anchor, heats: dict[str, Heat], anchors: list[Anchor]) -> dict
 def _files(
     ctx: Context, anchors: list[Anchor], heats: dict[str, Heat], disputed: frozenset[str]
 ) -> tuple[dict[str, Heat], int]:
-    """What is known about each file; what an area's own files say counts for the area too."""
+    """What is known about each file; records about an area's own files count for the area too."""
     owners: dict[str, set[str]] = {}
     for anchor in anchors:
         for ref in filter(is_file, anchor.refs):
@@ -158,12 +158,12 @@ def _files(
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """The path itself and every directory that it lies in: looked up one by one, however many areas there are."""
+    """The path itself and all of its parent directories: looked up one by one, however many areas there are."""
     while path:
         yield path
         path = path.rpartition("/")[0]
 
 
 def files_of(text: str) -> set[str]:
-    """Paths of files that a text names: with an ending, or with a directory before a name that has one."""
+    """File paths in a text: with an extension, or with a directory before a name that has one."""
     return {path for path in _PATH.findall(text) if _CODE.search(path) and not path[0].isdigit()}

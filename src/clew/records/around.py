@@ -1,4 +1,4 @@
-"""record_around: the neighbourhood of a record, a few steps of links in both directions, as nodes and edges."""
+"""record_around: the graph around a record, a few links deep in both directions, as nodes and edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.registry.operation import Bounded, Name, operation
 from clew.registry.record import RecordLink
 
 MOST_LINKS = 100
-"""Links that are read at one record; one that has more says so."""
+"""Maximum number of links read per record; one that has more is marked."""
 AROUND_BUDGET = Budget(
     (Trim("nodes", drop="last", floor=10), Trim("edges", drop="last"), Trim("nodes", drop="last")),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
@@ -56,7 +56,7 @@ def record_around(ctx: Context, args: RecordAround) -> dict[str, Any]:
 
 @dataclass
 class Neighbourhood:
-    """Walks outward ring by ring; what does not fit is counted where it hangs."""
+    """Breadth-first traversal; nodes that do not fit are counted at their parent."""
 
     ctx: Context
     start: str
@@ -81,7 +81,7 @@ class Neighbourhood:
         return self.links[id]
 
     def _bring(self, id: str, step: int, most: int) -> list[str]:
-        """Neighbours of a record that are new to the picture, as many as there is room for."""
+        """Neighbours of a record that are new to the graph, as many as there is room for."""
         new = [other for other in self._neighbours(id) if other not in self.steps]
         room = min(most, self.args.limit - len(self.steps))
         for other in new[: max(0, room)]:
@@ -89,7 +89,8 @@ class Neighbourhood:
         return new[: max(0, room)]
 
     def _neighbours(self, id: str) -> list[str]:
-        """Each once: what it points to and what points to it by turns, so that neither side crowds out the other."""
+        """Each neighbour once, alternating between outgoing and incoming links, so that neither
+        direction crowds out the other."""
         links = self._links(id)
         on, back = [link.end for link in links.outgoing], [link.start for link in links.incoming]
         pairs = [pair for both in zip(_padded(on, back), _padded(back, on), strict=True) for pair in both]
@@ -112,7 +113,7 @@ class Neighbourhood:
         return {"nodes": nodes, "edges": edges, "left_out": sum(hidden.values())}
 
     def _kinds(self) -> dict[str, str]:
-        """What the index calls them: a hypothesis says more than a card."""
+        """The kinds from the search index: a hypothesis is more specific than a card."""
         rows = items_by_ref(self.ctx.tx, self.ctx.workspace, list(self.steps))
         return {row["ref"]: kind_word((row["source"], row["kind"])) for row in rows}
 

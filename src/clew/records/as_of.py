@@ -1,4 +1,4 @@
-"""The workspace as it was: what it held at any moment, and what became of that since."""
+"""The workspace as of a point in time: what it contained, and what happened to that since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from clew.store.events import event_times, events_at, last_authors, last_event_s
 Source = Literal["task", "block", "card", "thought", "note", "evidence", "pattern"]
 Change = Literal["added", "changed", "closed", "retracted", "gone"]
 MARKS = 60
-"""So many moments between the first and the last event are told with their times, for whoever draws an axis."""
+"""Maximum number of points between the first and the last event that are returned with their times, for
+a time axis."""
 LONGEST = 300
 _NEXT = Follow(
     "next_offset", lambda whole, result: _following(result["offset"] + len(result["items"]), result["total"])
@@ -55,7 +56,7 @@ class WorkspaceSince(AsOf):
 
 @dataclass(frozen=True, slots=True)
 class PointInTime:
-    """A point of the workspace's life: after which event, and when that was."""
+    """A point in the workspace's history: after which event, and when that was."""
 
     event: int
     ts_ms: int
@@ -117,7 +118,8 @@ def workspace_since(ctx: Context, args: WorkspaceSince) -> dict[str, Any]:
 
 
 def find_moment(ctx: Context, args: AsOf) -> PointInTime:
-    """A moment between two events is the one after the first of them; before all of them there was nothing."""
+    """A time between two events resolves to the point after the first of them; before all of them there
+    was nothing."""
     last = last_event_seq(ctx.tx, ctx.workspace)
     if args.event is not None:
         number = min(args.event, last)
@@ -135,7 +137,7 @@ def _following(shown: int, total: int) -> int | None:
 
 
 def _marks(ctx: Context, last: int) -> list[list[int]]:
-    """Events at even distances with their times, the first and the last among them."""
+    """Events at regular intervals with their times, including the first and the last."""
     places = {1 + round(place * (last - 1) / max(1, MARKS - 1)) for place in range(MARKS)} if last else set()
     return [[row["seq"], row["ts_ms"]] for row in event_times(ctx.tx, ctx.workspace, sorted(places))]
 
@@ -169,7 +171,7 @@ def _changed(row: Row, by: str | None) -> dict[str, Any]:
 
 
 def _state(title: str | None, body: str | None, status: str | None) -> dict[str, Any]:
-    """One line as its title, a thought without its notation; then what else it says."""
+    """One line split into its title, a thought without its notation, and the rest."""
     said = title or (cipher.read(body).content if body else "") or ""
     text = body if title and body else ""
     return {"title": " ".join(said.split())[:LONGEST], "text": (text or "")[:LONGEST], "status": status}

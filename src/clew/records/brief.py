@@ -1,4 +1,4 @@
-"""A brief: where work stands, as sections of one-line entries. `brief_fit` makes it fit a number of characters."""
+"""A brief: the state of the work as sections of one-line entries. `brief_fit` fits it into a character limit."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from clew.errors import shorten
 from clew.registry.envelope import one_line
 
 WIDTHS = (600, 200, 120, 72)
-"""Characters of one record's text: as it should read, and how far it is narrowed. A text is cut behind a sentence; only
-the last of these widths cuts within one."""
+"""Widths of a record's text in characters, from full to narrowest. Text is cut at the end of a
+sentence; only the last width cuts within one."""
 SENTENCE = WIDTHS[1]
 """Characters up to which the first sentence is kept whole."""
 NEAR = 50.0
-"""From this rank on a record is about the current step."""
+"""Minimum rank of a record that is about the current step."""
 TITLED = WIDTHS[1]
-"""In less room than this a title says more than the beginning of a text."""
+"""Below this width, a title is more informative than the beginning of a text."""
 TELLING = 4
-"""Words of a title that tells what was decided and can stand for it; a shorter one (`Clock`) names the topic only."""
+"""Minimum words of a title that can replace the text; a shorter one (`Clock`) only names the topic."""
 OLD_WIDTH = 40
-"""Fewest characters of a record that another one would replace; the other one is what matters."""
+"""Minimum characters of a record that has a proposed replacement; the replacement gets the rest."""
 
 
 class Look(NamedTuple):
-    """How much of a record its line says."""
+    """The level of detail of a record's line."""
 
     width: int
     reasons: bool = False
     proposals: bool = True
-    """Whether the text of a proposal is told beside the record that it would replace; else only its id."""
+    """Whether the text of a proposed replacement is included; otherwise only its id."""
 
 
 WHOLE = Look(WIDTHS[0], reasons=True)
@@ -38,32 +38,32 @@ WHOLE = Look(WIDTHS[0], reasons=True)
 
 @dataclass(frozen=True, slots=True)
 class BriefLine:
-    """One record, step or event in a line."""
+    """A record, step or event as one line."""
 
     kind: str
     id: str
     text: str
     label: str = ""
     rank: float = 0.0
-    """How much it has to do with the task; 0 for nothing."""
+    """Relevance to the task; 0 for unrelated."""
     alarm: str = ""
-    """What is wrong with it: unproven, stale, suspect, contradicted and the like."""
+    """Warnings about it: unproven, stale, suspect, contradicted and the like."""
     why: str = ""
     short: str = ""
-    """Its title, for a line that is too narrow for the text."""
+    """Its title, used if the line is too narrow for the text."""
     instead: BriefLine | None = None
-    """What was proposed to take its place; it has no line of its own."""
+    """The proposed replacement; it has no separate line."""
     proposed: bool = False
-    """Whether it waits for a person; what is in force comes before it."""
+    """Whether it is only proposed; records in force come before it."""
 
     @property
     def is_near(self) -> bool:
-        """Whether it is about the current step: cut last, beside the rules."""
+        """Whether it is about the current step: cut last, together with the rules."""
         return self.rank >= NEAR
 
     @property
     def count(self) -> int:
-        """How many records the line tells."""
+        """How many records the line represents."""
         return 1 if self.instead is None else 2
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +79,9 @@ _MORE = " …"
 
 
 def at_sentence(text: str, width: int) -> str:
-    """A text of about `width` characters that ends with a sentence: with the last that fits, else with the first.
+    """A text of about `width` characters that ends with a sentence: the last that fits, else the first.
 
-    A first sentence that is too long, or a very narrow line, is cut between two words.
+    If the first sentence is too long or the line very narrow, it is cut between two words.
     """
     if len(text) <= width:
         return text
@@ -96,14 +96,14 @@ def at_sentence(text: str, width: int) -> str:
 
 
 class MeasuredLine:
-    """A line whose parts are normalized once, and whose words are cut once for each look."""
+    """A line whose parts are normalized once, and whose text is truncated once per level of detail."""
 
     __slots__ = ("_alarm", "_cut", "_instead", "_name", "_short", "_text", "_why", "count", "entry")
 
     def __init__(self, entry: BriefLine) -> None:
         self.entry = entry
         self.count = entry.count
-        # A label in capitals (REJECTED) reads as a mark before the text, any other as the name of its kind.
+        # An uppercase label (REJECTED) is a marker before the text, any other is the name of the kind.
         colon = "" if entry.label.isupper() else ":"
         self._name = f"{entry.id} {entry.label}{colon}" if entry.label else entry.id
         self._alarm = f"({entry.alarm})" if entry.alarm else ""
@@ -129,13 +129,13 @@ class MeasuredLine:
         return sum(parts) + max(0, sum(map(bool, parts)) - 1)
 
     def least(self) -> int:
-        """A length that no look goes below."""
+        """A lower bound for the length at any level of detail."""
         if self._instead is not None:
             return len(self._name)
         return self.length(Look(WIDTHS[-1]))
 
     def _words(self, look: Look) -> str:
-        """What it says and why, as far as there is room."""
+        """The text and the reason, as far as there is room."""
         if look not in self._cut:
             self._cut[look] = self._fitted(look)
         return self._cut[look]
@@ -156,20 +156,20 @@ class MeasuredLine:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Entries of one heading, the foremost first."""
+    """The entries under one heading, most important first."""
 
     name: str
     entries: tuple[BriefLine, ...] = ()
     heading: str = ""
-    """What stands above the entries, where that is not the name."""
+    """The heading, if it differs from the name."""
     inline: bool = False
-    """Whether the entries stand in one line instead of a line each."""
+    """Whether all entries share one line."""
     unread: int = 0
-    """More of these than were read; counted, never shown."""
+    """Further entries that were not read; counted, never shown."""
     unread_kind: str = ""
 
     def title(self, shown: int, total: int) -> str:
-        """The line above the entries, or before them where they stand in one line."""
+        """The heading above the entries, or before them if they share one line."""
         if self.inline:
             return self.heading or self.name
         count = str(total) if shown == total else f"{shown} of {total}"
@@ -184,9 +184,9 @@ class Brief:
     waits: str = ""
     next: str = ""
     again: dict[str, Any] = field(default_factory=dict)
-    """The arguments of the call that this answers, beside its limit."""
+    """The arguments of the call that produced this brief, except its limit."""
     done: str = ""
-    """How many steps are done and how far they are proven, in a line."""
+    """One line with the number of done steps and their grades."""
 
     def section(self, name: str) -> Section:
         return next(section for section in self.sections if section.name == name)

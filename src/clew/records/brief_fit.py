@@ -1,12 +1,13 @@
-"""Which lines of a brief stay within a number of characters, and how much each of them says.
+"""Selects the lines of a brief that fit a number of characters, and how detailed each is.
 
-What must go when the room is small goes in a fixed order, which `_CUTS` spells out: first the names of done steps and
-the reasons, then words beyond a line's width, then records that have nothing to do with the task, then facts, lessons,
-rejections, open questions, what changed, proposals, and decisions, the lowest-ranked first. Rules go last of all, and
-their text is shortened last. What is left out is counted by kind, with the call that shows it.
+What is cut when the room is small follows a fixed order, which `_CUTS` spells out: first the names of
+done steps and the reasons, then text beyond a line's width, then records unrelated to the task, then
+facts, lessons, rejections, open questions, what changed, proposals, and decisions, lowest rank first.
+Rules are cut last of all, and their text is shortened last. What is left out is counted by kind, with
+the call that shows it.
 
-The work is linear in the number of lines: each is measured once, a group that cannot help alone is changed as a whole,
-and from there on each step adjusts running totals instead of adding them up again.
+The work is linear in the number of lines: each is measured once, a group that is not enough alone is
+changed as a whole, and from there on each step adjusts running totals instead of computing them again.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejecte
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A brief that fits: its text, what it shows, and how many of each kind it leaves out."""
+    """A brief that fits: its text, what it shows, and how many of each kind are left out."""
 
     text: str
     shown: Brief
     omitted: dict[str, int]
     room: int | None = None
-    """With this limit nothing is left out that was read; None where nothing is."""
+    """The limit at which everything that was read fits; None if nothing more could be shown."""
 
     def to_json(self) -> dict[str, Any]:
         brief = self.shown
@@ -49,19 +50,19 @@ class Cut:
 
 
 class _Stage(NamedTuple):
-    """One thing that may be done for room: groups, the first one first, get narrower lines or keep fewer of them."""
+    """One way to save room: narrow the lines of these groups, or keep fewer of them, in this order."""
 
     groups: tuple[str, ...]
     look: Look | None = None
-    """How their lines are narrowed; None leaves entries out."""
+    """The new level of detail; None leaves entries out."""
     keep: int = 0
-    """How many of each group stay."""
+    """How many entries of each group to keep."""
     unrelated: bool = False
-    """Only what has nothing to do with the task."""
+    """Apply only to entries unrelated to the task."""
 
 
 _RECORDS = ("thoughts", "notes", "fact", "lesson", "rejected", "open", "since", "proposed", "decision")
-"""From what matters least to what matters most."""
+"""From least to most important."""
 _WORK = ("unproven", "work", "then", "tasks", "last", "urgent")
 _SPARE = ("fact", "lesson", "rejected", "open", "proposed", "decision")
 
@@ -71,7 +72,7 @@ def _drop(keep: int, *groups: str) -> _Stage:
 
 
 _CUTS = (
-    # The note that counts most, about the step in hand, stands in the line of that step.
+    # The most important note, about the current step, is part of that step's line.
     _drop(0, "notes"),
     _drop(0, "done"),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[1])),
@@ -80,21 +81,21 @@ _CUTS = (
     _drop(0, "thoughts"),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[2])),
     _Stage(("rules", "near"), Look(WIDTHS[1])),
-    # Whole sentences about the task say more than half sentences about anything.
+    # Complete sentences about the task are more useful than truncated ones about anything.
     _Stage(_SPARE, unrelated=True),
-    # A share for each before any group goes whole: the ninth decision says less than the only open question.
+    # Each group keeps a few before any is dropped: the ninth decision matters less than the only open question.
     _drop(2, "fact", "lesson"),
     _drop(3, "rejected"),
     _drop(4, "open", "since", "unproven", "work", "then", "tasks"),
     _drop(12, "decision"),
     _Stage((*_RECORDS, *_WORK), Look(WIDTHS[3])),
-    # A proposal waits for a person and can be opened; what it would replace is in force until then.
+    # A proposal can be opened later; the record it would replace is in force until then.
     _Stage(("decision",), Look(WIDTHS[3], proposals=False)),
     _drop(2, "proposed"),
     _drop(0, "fact", "lesson", "rejected"),
     _drop(2, "unproven", "then", "tasks"),
     _drop(1, "proposed"),
-    # From here on decisions in force get at least half of the room that the frame and the rules leave.
+    # From here on decisions in force get at least half of the room left by the frame and the rules.
     _drop(2, "open", "since"),
     _drop(8, "decision"),
     _drop(0, "proposed"),
@@ -107,19 +108,19 @@ _CUTS = (
     _drop(4, "near"),
     _drop(0, "unproven", "work", "then", "tasks", "near", "urgent"),
 )
-"""What goes first stands first. What is about the current step goes last but for what is in doubt and the rules."""
+"""The groups that are cut first come first. Entries about the current step come last, except doubts and rules."""
 _RULE_CUTS = (
     _Stage(("rules",), Look(WIDTHS[2])),
     _Stage(("rules",), Look(WIDTHS[3])),
     _drop(0, "rules"),
 )
-"""After everything else, and after the frame was made smaller."""
+"""Cut after everything else, and after the frame was shortened."""
 _FRAME = ("done", "then", "rules", "since", "notes", "thoughts", "work", "unproven", "tasks", "last")
-"""Sections that are cut by their own name, whatever kinds their entries have."""
+"""Sections that form a group by their own name, whatever kinds their entries have."""
 
 
 def _group(section: Section, entry: BriefLine) -> str:
-    """What an entry is cut with."""
+    """The group that an entry belongs to."""
     if section.name in _FRAME:
         return section.name
     if entry.alarm:
@@ -130,7 +131,7 @@ def _group(section: Section, entry: BriefLine) -> str:
         return "open"
     if entry.proposed:
         return "proposed"
-    # A kind that a plugin declares is cut as facts are.
+    # A kind that a plugin declares is treated like facts.
     return entry.kind if entry.kind in _SPARE else "fact"
 
 
@@ -144,11 +145,11 @@ def fit(brief: Brief, max_chars: int) -> Cut:
 
 
 def _cuts(layout: _Layout, max_chars: int) -> Iterator[None]:
-    """Makes the brief smaller step by step: so with more room no record goes that stays with less."""
+    """Shrinks the brief step by step, so a larger limit never drops a record that a smaller one keeps."""
     yield
     for stage in _CUTS:
         yield from _cut(layout, stage, max_chars)
-    # Rules outlive what is said around them, as long as the head and the next call stand.
+    # Rules outlive the text around them, as long as the header and the next call remain.
     layout.set_frame(replace(layout.frame, waits=""))
     yield
     layout.set_frame(replace(layout.frame, now=shorten(layout.frame.now, NOW_WIDTH)))
@@ -169,7 +170,7 @@ def _cut(layout: _Layout, stage: _Stage, max_chars: int) -> Iterator[None]:
 
 
 class _Line:
-    """One entry where it stands, and what is said of it now: None for nothing."""
+    """An entry with its position and its current text: None if it was dropped."""
 
     __slots__ = ("least", "look", "measured", "space")
 
@@ -185,7 +186,7 @@ class _Line:
 
 
 class _Space:
-    """A section and how much of the text it takes, kept up to date line by line."""
+    """A section and its total length, updated line by line."""
 
     __slots__ = ("_shown", "_size", "all", "count", "lines", "section")
 
@@ -216,7 +217,7 @@ class _Space:
         return self.section.title(self.count, self.all)
 
     def length(self) -> int:
-        """Characters of the section with the ends of its lines."""
+        """Characters of the section including line ends."""
         if not self._shown:
             return 0
         between = 2 * (self._shown - 1) + 1 if self.section.inline else 3 * self._shown
@@ -235,7 +236,7 @@ class _Space:
 
 
 class _Layout:
-    """A brief while it is cut: how much each line says, and how long the text is."""
+    """A brief while it is being cut: the detail of each line, and the total length."""
 
     def __init__(self, brief: Brief) -> None:
         self.brief = brief
@@ -245,7 +246,7 @@ class _Layout:
             for line in space.lines:
                 self._groups.setdefault(_group(space.section, line.entry), []).append(line)
         for group in self._groups.values():
-            group.sort(key=lambda line: -line.entry.rank)  # stable: of one rank, what stands first matters most
+            group.sort(key=lambda line: -line.entry.rank)  # stable: within one rank, the order of the section decides
         self._least = sum(line.least for group in self._groups.values() for line in group)
         self._gone: Counter[str] = Counter()
         for section in brief.sections:
@@ -269,19 +270,19 @@ class _Layout:
         return self._frame_length + self._lines_length
 
     def chosen(self, group: str, stage: _Stage) -> list[_Line]:
-        """The entries of a group that a stage changes, the foremost first."""
+        """The entries of a group that a stage changes, in order."""
         lines = [line for line in self._groups.get(group, []) if line.look is not None]
         if stage.look is not None:
             return lines
         return [line for line in lines[stage.keep :] if not (stage.unrelated and line.entry.rank)]
 
     def may_fit(self, chosen: list[_Line], look: Look | None, max_chars: int) -> bool:
-        """False when the text is too long even after the last of these changes, however short each line gets."""
+        """False if the text is too long even after the last of these changes, however short each line gets."""
         going = sum(line.least for line in chosen) if look is None else 0
         return self._least - going <= max_chars
 
     def change_all(self, lines: list[_Line], look: Look | None) -> None:
-        """Change lines without keeping the totals; they are taken anew before they are needed."""
+        """Change lines without updating the totals, which are computed again before they are needed."""
         self._is_measured = False
         for line in lines:
             line.look = look
@@ -289,7 +290,7 @@ class _Layout:
                 self._drop(line)
 
     def change(self, line: _Line, look: Look | None) -> None:
-        """Narrow a line, or leave it out."""
+        """Narrow a line, or drop it."""
         if not self._is_measured:
             for space in self._spaces:
                 space.measure()
@@ -306,7 +307,7 @@ class _Layout:
         self._dropped = True
 
     def fits(self, max_chars: int) -> bool:
-        # The last line is made only where it decides.
+        # The last line is only built if it decides.
         return self._length <= max_chars and self._length + len(self._more()) + bool(self._more()) <= max_chars
 
     def _frame(self) -> tuple[str, ...]:
@@ -325,7 +326,7 @@ class _Layout:
         return {kind: count for kind, count in self._gone.items() if count}
 
     def room(self) -> int | None:
-        # What was never read is shown by no limit.
+        # Records that were never read fit no limit.
         return _room(self.whole) if self._dropped else None
 
     def _more(self) -> str:
@@ -336,13 +337,14 @@ class _Layout:
         return f"more: {counted}" + (f": {command('resume', again)}" if self.room() else "")
 
     def _in_order(self) -> Iterable[tuple[str, int]]:
-        """What matters most first, whatever was left out first."""
+        """Sorted by importance, regardless of the order in which they were dropped."""
         kinds = dict.fromkeys(entry.kind for section in self.brief.sections for entry in section.entries)
         return [(kind, self._gone[kind]) for kind in {**kinds, **self._gone} if self._gone[kind]]
 
 
 def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
-    """What is said when not even the frame fits: the counts become one number, then less and less of the frame."""
+    """The fallback if not even the frame fits: the counts become one number, then the frame is dropped
+    part by part."""
     more = f"more: {omitted} records: {command('resume', {**bare.again, 'max_chars': room})}" if omitted else ""
     following = f"next: {bare.next}" if bare.next else ""
     frames = (
@@ -358,7 +360,7 @@ def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
 
 
 def _room(whole: int) -> int:
-    """With this limit everything that was read fits. Rounded up, so that a changed word does not change the call."""
+    """The limit at which everything that was read fits. Rounded up, so that small edits do not change the call."""
     return -(-whole // 100) * 100 + 100
 
 

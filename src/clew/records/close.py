@@ -1,4 +1,4 @@
-"""close: a step ends with proof, or openly without it; more proof may follow when it is done.
+"""close: completes a step with proof, or openly without it; more proof may follow when it is done.
 
 Acts on the caller's own focus only.
 """
@@ -37,7 +37,7 @@ from clew.tasks.stepwork import close_step, note_step
 from clew.tasks.texts import Prose
 
 CONFIRMED = {"criteria": True, "tests": True}
-"""Closing a step says that its criteria are met and its tests were looked at."""
+"""Closing a step confirms that its criteria are met and its tests were looked at."""
 
 
 class RunProof(StrictModel):
@@ -50,7 +50,7 @@ class RunProof(StrictModel):
 
 
 def run_proof(given: Any) -> Any:
-    """An object under the names that other tools give to a run, also where it came as JSON in a text."""
+    """A run in the field names that other tools use, also as JSON in a string."""
     given = _object_in(given)
     if not isinstance(given, dict):
         return given
@@ -143,7 +143,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
         return _after_the_end(ctx, task, step, args)
     if args.note is not None:
         task, _ = note_step(ctx, task, step, args.note)
-    # Before the state is asked for, so that the proof of this very call counts.
+    # Before the state is read, so that the proof of this very call counts.
     if args.proof is not None:
         task = _keep_proof(ctx, task, step, args.proof)
     proof, strict = proof_state(ctx, step), task.reasoning_mode == "strict"
@@ -159,7 +159,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any] | ClewError:
 
 
 def _check_words(ctx: Context, step: Step, args: Close) -> None:
-    """A failure is cleared by a run; words about it are refused, and nothing of them is kept."""
+    """Only a run clears a failure; a claim is refused, and nothing of it is stored."""
     if (
         not isinstance(args.proof, str)
         or re.fullmatch(RECEIPT.form, args.proof.strip(), re.IGNORECASE)
@@ -174,13 +174,13 @@ def _check_words(ctx: Context, step: Step, args: Close) -> None:
 def _check_proof(step: Step, proof: Proof, strict: bool) -> None:
     if proof.state == UNPROVEN:
         raise _nothing_proves(step, proof.reason)
-    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
+    # Stricter than the gate of the step, which accepts a step that names no test and requires no proof.
     if strict and not proof.settled:
         raise proof_refused(step, proof)
 
 
 def _without_proof(ctx: Context, step: Step, proof: Proof, why: str, strict: bool) -> Override | None:
-    """A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step."""
+    """A strict task stores the reason as an override with a risk; any other marks the step as unproven."""
     if proof.settled:
         return None
     if strict:
@@ -191,7 +191,7 @@ def _without_proof(ctx: Context, step: Step, proof: Proof, why: str, strict: boo
 
 
 def _after_the_end(ctx: Context, task: Work, step: Step, args: Close) -> dict[str, Any] | ClewError:
-    """More about the proof of a step that is done: of several proofs the better one counts, whichever came first."""
+    """Add proof to a step that is done: of several proofs the better one counts, whichever came first."""
     before = proof_state(ctx, step)
     if args.proof is None and args.unproven is None:
         raise _done_already(step, before)
@@ -204,7 +204,7 @@ def _after_the_end(ctx: Context, task: Work, step: Step, args: Close) -> dict[st
     proof, strict = proof_state(ctx, step), task.reasoning_mode == "strict"
     if proof.reported_failure:
         return _failed(step, proof, strict)
-    # What shows that the work is wrong, and in a strict task what Clew did not see, mends no proof.
+    # Evidence that the work is wrong, and in a strict task anything that Clew did not see, cannot improve a proof.
     if args.proof is not None and (proof.state == FAILED or (strict and not proof.settled)):
         raise proof_refused(step, proof)
     set_own_focus(ctx, task.id)
@@ -213,8 +213,8 @@ def _after_the_end(ctx: Context, task: Work, step: Step, args: Close) -> dict[st
 
 
 def _withdraw_claims(ctx: Context, step: Step, proof: Proof, why: str) -> None:
-    """What was said to prove a done step is disowned, and the step says that nothing does. A run that Clew saw stays:
-    it is a receipt with an id, which `retract` takes back."""
+    """Disown the claims for a done step and mark it as unproven. A run that Clew saw stays: it is a
+    receipt with an id, which `retract` can withdraw."""
     if proof.state in (PROVEN, STALE, OVERRIDDEN) or (proof.state == FAILED and not proof.reported_failure):
         raise _seen_to_run(step, proof, why)
     while proof.state == CLAIMED and proof.receipt is not None:
@@ -224,7 +224,7 @@ def _withdraw_claims(ctx: Context, step: Step, proof: Proof, why: str) -> None:
 
 
 def _failed(step: Step, proof: Proof, strict: bool) -> ClewError:
-    """A run was reported as failed: the step does not close, and says so from now on."""
+    """A run was reported as failed: the step does not close, and is marked as failed."""
     refused = proof_refused(step, proof)
     ways = "" if strict else " Or unproven with a reason."
     refused.recovery = f"{refused.recovery}.{ways} The failure is kept and shown until a run passes."
@@ -235,15 +235,15 @@ def _task_of_step(ctx: Context, step: str) -> str | None:
     found = find_step(ctx, step) if STEP.fullmatch(step) else None
     if found is not None:
         return found.task
-    # A step that is named can only be meant of the one task there is.
+    # With one open task, a named step can only belong to that.
     left = open_tasks(ctx, 2)
     return left[0].id if len(left) == 1 else None
 
 
 def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
-    """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
-    # Not the focus of the workspace: another agent may have moved it a moment ago.
-    # A step that is named may be one of a task that is done: more proof of it can be given.
+    """The named step, of the named task or the caller's own. Another caller's focus is never acted on."""
+    # Not the focus of the workspace: another agent may have moved it a moment ago. A named step may
+    # belong to a task that is done: more proof can be added to it.
     args = _with_task(args)
     named = args.task or (own_focus(ctx) if args.step is not None else open_focus(ctx))
     if named is None and args.step is not None:
@@ -266,7 +266,7 @@ def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
         return task, step_selector(ctx, task, step_name(args.step), "step")
     except ClewError as error:
         if error.code in ("UNKNOWN_ID", "INVALID_INPUT"):
-            # Never another step than the one that was named: what is said of one is not true of the other.
+            # Never a step other than the named one: a claim about one is not true of the other.
             error.unknown = None
             error.suggestions = [_step_meant(ctx, args, task)]
         raise
@@ -279,7 +279,7 @@ def _with_task(args: Close) -> Close:
 
 
 def _step_meant(ctx: Context, args: Close, task: Work) -> Suggestion:
-    """The same call for the step that has the title which was given; else a look at the steps."""
+    """A suggestion to repeat the call for the step with the given title; else to list the steps."""
     titled = (args.step or "").strip().casefold()
     found = [step for step in steps_of(ctx, task.id) if step.title.casefold().startswith(titled)]
     if not titled or len(found) != 1:
@@ -305,8 +305,8 @@ def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any
     status = statuses.DONE if following is None else statuses.OPEN
     if following is None and task.status != statuses.WORK_DONE:
         try:
-            # In a savepoint: the step is closed even if the task as a whole may not be, for a stale proof of another
-            # step, say.
+            # In a savepoint: the step is closed even if the task as a whole may not be, for a stale
+            # proof of another step, say.
             with attempt(ctx):
                 set_status(ctx, task, statuses.WORK_DONE)
         except ClewError as error:
@@ -325,7 +325,7 @@ def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any
 
 
 def _keep_proof(ctx: Context, task: Work, step: Step, given: str | RunProof) -> Work:
-    """Keep what was given as proof, and say what it lacks; what could never have failed is refused."""
+    """Store the given proof, and report what it lacks; a proof that could never have failed is refused."""
     said = _reported(given)
     if said and all(never_fails(command) for command in said):
         raise _nothing_proves(step, f"`{shorten(said[0], 60)}` passes whatever is done")
@@ -339,14 +339,14 @@ def _keep_proof(ctx: Context, task: Work, step: Step, given: str | RunProof) -> 
 
 
 def _reported(given: str | RunProof) -> list[str]:
-    """What is said to have been run, line by line."""
+    """The commands that were reported as run, line by line."""
     if isinstance(given, RunProof):
         return [given.command]
     return [command_of(line) or line for line in receipts(given)]
 
 
 def _weakness(step: Step, given: str | RunProof) -> str | None:
-    """Why a report is worth less than a run of what the step names; None where it is such a run."""
+    """Why a report is weaker than a run of the step's test command; None if it is such a run."""
     named = named_commands(step.tests)
     said = shorten(_reported(given)[0], 80)
     wanted = f"; the step names `{shorten(named[0], 120)}`" if named else ""
@@ -364,7 +364,7 @@ def _prove_step(step: Step) -> str:
 
 
 def _seen_to_run(step: Step, proof: Proof, why: str) -> ClewError:
-    """Words do not take back a run that was seen; taking back its receipt does."""
+    """A claim does not override a run that was seen; retracting its receipt does."""
     receipt = proof.receipt.id if proof.receipt is not None else step.id
     return ClewError(
         "CONFLICT",
@@ -394,14 +394,14 @@ def _nothing_proves(step: Step, reason: str | None) -> ClewError:
         f"nothing proves {step.path} {shorten(step.title, 60)}{because}",
         f"In a shell: {_prove_step(step)}. Or proof={{command, exit_code, output}} of a command that can fail, or"
         " unproven with a reason.",
-        # A reason that nobody thought about must not be at hand: only what the step asks for is.
+        # A reason for skipping the proof must not be prefilled: the suggestion only shows the requirements.
         suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)],
         details={"step_id": step.id, "path": step.path},
     )
 
 
 def _no_task(ctx: Context, args: Close) -> ClewError:
-    """Names the open tasks with the same call about each of them."""
+    """Lists the open tasks with the same call for each of them."""
     given = args.model_dump(exclude_none=True, exclude={"workspace", "task"})
     ways = [
         suggest("close", f"Closes a step of {work.id} {shorten(work.title, 60)}.", "high", **given, task=work.id)

@@ -1,6 +1,7 @@
-"""Questions of people to agents about a record or proposal, and the answers.
+"""Questions from people to agents about a record or proposal, and the answers.
 
-A question is an event about its record. It is delivered with the next `resume` and stays open until an agent answers.
+A question is an event about its record. It is delivered with the next `resume` and stays open until an
+agent answers.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def _asked(ctx: Context) -> list[EventRow]:
 
 
 def _threads(ctx: Context, about: str | None) -> Iterator[dict[str, Any]]:
-    """Questions with their answers, the oldest first."""
+    """Questions with their answers, oldest first."""
     asked = [event for event in reversed(_asked(ctx)) if about in (None, event.subject)]
     if not asked:
         return

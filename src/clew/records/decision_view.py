@@ -1,4 +1,4 @@
-"""decision_view: what a person has to see before deciding: each side with its reason, author, age, task and proof."""
+"""decision_view: what a person needs for a decision: each side with its reason, author, age, task and proof."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_RESTING = 20
 MOST_EVENTS = 20
 UNSAID = ("", "none", "not given")
 BOOKKEEPING = frozenset({"History", "SupersededBy", "Proposal"})
-"""Fields whose change follows from another one that is shown."""
+"""Fields that follow from another one that is shown."""
 BUDGET = Budget(
     (
         Clip("diff", 20_000),
@@ -59,14 +59,14 @@ class DecisionView(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class DecisionSide:
-    """One record as it is or would be, and what it is in the decision."""
+    """A record in its current or proposed state, and its role in the decision."""
 
     id: str
     role: str
-    """`new`: what is decided about; `against`: contradicted by it; `replaced`: would give its place to it."""
+    """`new`: the subject of the decision; `against`: contradicted by it; `replaced`: would be replaced by it."""
     fields: Mapping[str, Value]
     now: Block | None
-    """None: the record is not there yet."""
+    """None: the record does not exist yet."""
     reason: str = ""
 
     def said(self, *names: str) -> str:
@@ -111,7 +111,7 @@ def _proposal_of(ctx: Context, found: Block, dispute: Dispute | None) -> Block |
 
 
 def _decided(ctx: Context, proposal: Block) -> dict[str, Any]:
-    """What became of a proposal that waits no more."""
+    """The outcome of a proposal that is no longer open."""
     return {
         "workspace": ctx.workspace,
         "id": proposal.id,
@@ -126,13 +126,13 @@ def _decided(ctx: Context, proposal: Block) -> dict[str, Any]:
 
 
 def _last_event(ctx: Context, proposal: Block) -> int | None:
-    """The event of the write that decided it, by which it is undone."""
+    """The last event of the write that decided it, by which it can be undone."""
     found = events_about(ctx.tx, ctx.workspace, proposal.id, MOST_EVENTS)
     return next((event.seq for event in found if event.type in ("proposal_applied", "proposal_rejected")), None)
 
 
 def _draft(ctx: Context, proposal: Block | None) -> tuple[ProposalDraft | None, str | None]:
-    """What the proposal would do; or why it cannot be done as it is."""
+    """What the proposal would do; or why it cannot be applied as it is."""
     if proposal is None or proposal.status == statuses.DEFERRED:
         return None, None
     try:
@@ -142,7 +142,7 @@ def _draft(ctx: Context, proposal: Block | None) -> tuple[ProposalDraft | None, 
 
 
 def _sides(ctx: Context, found: Block, dispute: Dispute | None, draft: ProposalDraft | None) -> Iterator[DecisionSide]:
-    """What is decided about last; before it what it contradicts and what it would replace."""
+    """The subject last; before it what it contradicts and what it would replace."""
     changed = draft.changes if draft else {}
     newer = dispute.newer if dispute else found.get("TargetBlock") or found.id
     if found.kind.name not in ("proposal", "contradiction") and dispute is None:
@@ -166,7 +166,7 @@ def _side(block: Block, role: str, reason: str = "") -> DecisionSide:
 
 
 def _against(ctx: Context, newer: str, dispute: Dispute | None, changed: Mapping[str, BlockChange]) -> dict[str, str]:
-    """What the record contradicts as it would be, whether or not that was known when it was proposed."""
+    """What the proposed record contradicts, even if that was not known when it was proposed."""
     known = dict(dispute.reasons) if dispute else {}
     if newer not in changed:
         return known
@@ -180,7 +180,7 @@ def _against(ctx: Context, newer: str, dispute: Dispute | None, changed: Mapping
 
 
 def _changes(draft: ProposalDraft) -> Iterator[dict[str, Any]]:
-    """Field by field what would be another."""
+    """The changes field by field."""
     for change in draft.changes.values():
         before = change.before.fields if change.before else {}
         after = parse_block(change.text).fields
@@ -217,7 +217,7 @@ def _card(ctx: Context, side: DecisionSide) -> dict[str, Any]:
 
 
 def _last_proof(ctx: Context, task: str, step: str) -> dict[str, Any] | None:
-    """The newest proof of the work that the record came from."""
+    """The last proof of the work that the record came from."""
     steps = [item for item in steps_of(ctx, task) if item.completed and step in ("", item.path)] if task else []
     proofs = [proof for proof in proof_states(ctx, steps).values() if proof.receipt is not None] if steps else []
     if not proofs:

@@ -1,7 +1,7 @@
 """digest: what was done in a period, by author and by plan, in sentences and complete at any size.
 
-Every event of the period is read; what only keeps the books is left out. Each sentence counts all that it is about and
-names the first few of them.
+Every event of the period is read; bookkeeping events are left out. Each sentence counts all of its
+subjects and names the first few.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from clew.tasks.steps import steps_of
 
 PAGE = 2_000
 NAMED = 5
-"""Things that a sentence names; the others are counted."""
+"""Subjects that a sentence names; the rest is counted."""
 MOST_TASKS = 200
-"""Tasks whose steps are judged."""
+"""Maximum number of tasks whose steps are graded."""
 BUDGET = Budget(
     (
         Trim("authors[].sentences[].things", drop="last", floor=1),
@@ -69,7 +69,7 @@ def is_kept(verb: str) -> bool:
 
 
 CARDS = {"question": "asked", "hypothesis": "supposed", "test": "planned the test"}
-"""What writing a card of a kind is called; of other kinds it is written."""
+"""The verb for writing a card, by kind; other kinds use `wrote`."""
 THOUGHT = "thought on"
 TOLD = {
     "proposal_applied": "approved",
@@ -95,7 +95,7 @@ ENDED = {
     statuses.WORK_PARKED: "parked",
     statuses.WORK_CANCELED: "canceled",
 }
-"""What it is called when a task gets a status. That it is to do or in work again is no end."""
+"""The verb for each new status of a task. To-do and reopened are no endings."""
 ORDER = (
     *KEPT.values(),
     *(
@@ -120,7 +120,7 @@ def _rank(verb: str) -> int:
 
 
 STEP_EVENTS = ("step_done", "step_reopened", "step_blocked", "evidence_captured")
-"""They name the task and the path of a step in it."""
+"""Their subject is a task and the path of a step in it."""
 WITHDRAWN = frozenset(words_for(*OVER)) - {statuses.SUPERSEDED}
 THOUGHTS = ("thought_added", "thought_revised", "thought_branched")
 UNNAMED = "an unnamed agent"
@@ -134,13 +134,13 @@ class Digest(Bounded):
 
 @dataclass
 class Sentence:
-    """One verb with everything that it was done to."""
+    """A verb with all of its subjects."""
 
     verb: str
     place: str = ""
-    """The task or session in which, where that belongs to the sentence."""
+    """The task or session that it happened in, if the sentence mentions it."""
     things: dict[str, int] = field(default_factory=dict)
-    """Ids, in their order, with how often."""
+    """Ids in order, with the number of occurrences."""
     replaced: dict[str, str] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)
 
@@ -189,7 +189,7 @@ def _period(ctx: Context, args: Digest) -> tuple[int, int]:
 
 
 def _moment(ctx: Context, text: str, field: str) -> int:
-    """A moment in milliseconds; a bare date is the beginning of that day."""
+    """A timestamp in milliseconds; a date without a time is the start of that day."""
     said = text.strip().lower()
     today = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": 0, "yesterday": 1}.get(said)
@@ -206,7 +206,7 @@ def _moment(ctx: Context, text: str, field: str) -> int:
 
 
 def _gathered(ctx: Context, start: int, end: int) -> dict[str, Told]:
-    """Sentences by author; all events of the period are read, page by page."""
+    """Sentences by author; reads all events of the period, page by page."""
     known = families(ctx)
     after = last_event_until(ctx.tx, ctx.workspace, "ts_ms", start - 1)
     found: dict[str, Told] = {}
@@ -223,7 +223,7 @@ def _gathered(ctx: Context, start: int, end: int) -> dict[str, Told]:
 
 
 def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[EventRow]) -> None:
-    """Says with each record that was kept or approved in the period what it took the place of."""
+    """Adds to each record that was stored or approved in the period what it replaced."""
     replaced = [
         event.subject
         for event in events
@@ -240,9 +240,9 @@ def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[Eve
 
 
 def _once(events: list[EventRow]) -> list[EventRow]:
-    """Without the records that an approval wrote, for that it was approved says so; without what became of proposals by
-    the decision of a dispute; and without proposals that nobody but their author decided about, for then the records
-    say what was done."""
+    """Removes redundant events: the records that an approval wrote; proposals that ended with the
+    decision of a dispute; and proposals that only their author decided, because the records already say
+    what was done."""
     authors = {event.subject: event.agent for event in events if event.type == "proposal_staged"}
     applied = [event for event in events if event.type == "proposal_applied"]
     own = {
@@ -252,7 +252,7 @@ def _once(events: list[EventRow]) -> list[EventRow]:
     }
     approved = {block for event in applied if event.subject not in own for block in event.payload.get("blocks") or ()}
     left_out = {"block_written": approved, "proposal_staged": own, "proposal_applied": own}
-    # All that one decision does is written at one moment.
+    # All events of one decision have the same timestamp.
     settled = {(event.agent, event.ts_ms) for event in events if event.type == "dispute_decided"}
     return [
         event
@@ -272,14 +272,14 @@ def _events(ctx: Context, after: int, end: int) -> Iterator[EventRow]:
 
 
 def _born(ctx: Context, events: Iterable[EventRow], after: int) -> set[str]:
-    """The records that came to be in the period: what happened to them later is part of that."""
+    """Records created in the period: later events about them are part of their creation."""
     written = {event.subject for event in events if event.type == "block_written" and event.subject}
     born = first_seqs(ctx.tx, ctx.workspace, sorted(written))
     return {id for id, seq in born.items() if seq > after}
 
 
 def _told(event: EventRow, fresh: set[str]) -> tuple[str, str, str] | None:
-    """Verb, place and thing of an event; None for what only keeps the books."""
+    """Verb, place and subject of an event; None for bookkeeping."""
     subject = event.subject or ""
     if event.type in THOUGHTS:
         return THOUGHT, subject, subject
@@ -289,7 +289,7 @@ def _told(event: EventRow, fresh: set[str]) -> tuple[str, str, str] | None:
         ended = ENDED.get(str(event.payload.get("status") or statuses.WORK_DONE))
         return (ended, "", subject) if ended else None
     if event.type == "plan_created" and event.payload.get("title") == INBOX:
-        return None  # nobody planned it: it keeps the tasks that were started without a plan
+        return None  # the Inbox plan: it is created automatically for tasks started without a plan
     verb = TOLD.get(event.type)
     if event.type == "card_written":
         verb = CARDS.get(str(event.payload.get("type")), verb)
@@ -305,7 +305,7 @@ def _written(event: EventRow, subject: str, fresh: set[str]) -> tuple[str, str, 
         return None
     status = event.payload.get("status")
     if status in (statuses.PROPOSED, statuses.SUPERSEDED) or status in WITHDRAWN:
-        # Nothing was decided yet, or it ended: its proposal, its successor or its withdrawal say so.
+        # Nothing was decided yet, or it ended: its proposal, successor or withdrawal is reported instead.
         return None
     return (verb if subject in fresh else "changed"), "", subject
 
@@ -327,7 +327,7 @@ def _ordered(own: Told) -> list[Sentence]:
 
 
 def _named(authors: Mapping[str, Told]) -> list[str]:
-    """What the sentences name: the first things of each, and where it was."""
+    """The names that the sentences need: of their first subjects, and of where it happened."""
     sentences = [one for own in authors.values() for one in own.values()]
     ids = [id for one in sentences for id in (one.place, *list(one.things)[:NAMED], *one.replaced.values()) if id]
     return list(dict.fromkeys(ids))
@@ -338,7 +338,7 @@ Place = tuple[str, str]
 
 
 def _proofs(ctx: Context, authors: Mapping[str, Told]) -> dict[Place, Proof]:
-    """How the steps that were closed or failed are proven now."""
+    """The current grade of the steps that were closed or failed."""
     judged = ("closed", "failed at")
     tasks = {one.place for own in authors.values() for one in own.values() if one.place and one.verb in judged}
     steps = [step for task in sorted(tasks)[:MOST_TASKS] for step in steps_of(ctx, task)]
@@ -347,7 +347,7 @@ def _proofs(ctx: Context, authors: Mapping[str, Told]) -> dict[Place, Proof]:
 
 
 def _without_passed(own: Told, proofs: Mapping[Place, Proof]) -> Told:
-    """Of the steps that something was run for, only those that it speaks against now count as failed."""
+    """Of the steps with a failed run, keeps only those that still count as failed."""
     for one in own.values():
         if one.verb == "failed at" and one.place:
             states = {path: proofs.get((one.place, path)) for path in one.paths}
@@ -375,7 +375,7 @@ def _doubtful(one: Sentence, unproven: set[Place]) -> int:
 
 
 def _plans(ctx: Context, authors: Mapping[str, Told], unproven: set[Place]) -> list[dict[str, Any]]:
-    """For each plan how many of its steps were closed, by whom, and how many nothing proves."""
+    """For each plan: how many steps were closed, by which authors, and how many are unproven."""
     works: dict[str, Work | None] = {}
     found: dict[str, dict[str, Any]] = {}
     for who, own in authors.items():
@@ -394,7 +394,7 @@ def _plans(ctx: Context, authors: Mapping[str, Told], unproven: set[Place]) -> l
 
 @dataclass(frozen=True)
 class Form:
-    """How the digest is written: marks before headings, and around what is named."""
+    """The markup of the digest: headings and emphasis."""
 
     heading: str
     name: str
@@ -410,7 +410,7 @@ MARKDOWN, PLAIN = Form("#", "*{}*"), Form("", "“{}”")
 
 
 def lines(result: Mapping[str, Any], form: Form = MARKDOWN) -> Iterator[str]:
-    """The digest line by line, as `clew digest` prints it too."""
+    """The digest as lines; also what `clew digest` prints."""
     start, end = (result[name][:16].replace("T", " ") for name in ("from", "to"))
     yield form.head(1, f"{result['workspace']}: {start} to {end} UTC")
     if not result["authors"]:
@@ -426,7 +426,7 @@ def lines(result: Mapping[str, Any], form: Form = MARKDOWN) -> Iterator[str]:
 
 
 def spoken(sentence: Mapping[str, Any], form: Form) -> str:
-    """Such as `closed 2 steps of *Relay drops messages* (1 unproven)`."""
+    """For example `closed 2 steps of *Relay drops messages* (1 unproven)`."""
     verb, total, place = sentence["verb"], sentence["total"], sentence["place"]
     if verb == THOUGHT:
         return f"noted {total} thought{'' if total == 1 else 's'} on {form.named(place)}"

@@ -1,7 +1,7 @@
-"""Standing records that may contradict each other: told while both hold, until somebody says that they agree.
+"""Durable records that may contradict each other: reported while both hold, until they are marked as coexisting.
 
-`open` asks the verdicts, which are stored by what two records say: it needs no model, and nothing has to be kept true
-when a statement changes.
+`open` reads verdicts that are stored by the digests of two statements: it needs no model, and nothing
+to update when a statement changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ORIGIN = "keep"
 
 
 def doubts_about(ctx: Context, id: str) -> list[Block]:
-    """The records in force that a record in force may contradict. What is sure has an entry of its own."""
+    """Records in force that may contradict this one. Certain contradictions have a separate entry."""
     own = blocks.find(ctx, id) if kind_by_form(id) == "block" else None
     if own is None or own.status != statuses.ACTIVE:
         return []
@@ -41,14 +41,14 @@ def _against(ctx: Context, own: Block) -> list[Clashing]:
 
 
 def _settles(other: Block, id: str) -> bool:
-    """Whether the other record says itself that it replaces this one, or holds beside it."""
+    """Whether the other record states that it replaces this one, or coexists with it."""
     return id in (*other.replaces, *other.beside)
 
 
 def keep_beside(ctx: Context, id: str, beside: Sequence[str]) -> list[str]:
-    """Note in a record of the caller's that it holds beside others; those that are new to it.
+    """Note in a record of the caller's that it coexists with others; returns the ids that were added.
 
-    A sure contradiction to another's record is left alone: about that a person decides.
+    A certain contradiction to another author's record is left alone: a person decides about it.
     """
     own = blocks.get(ctx, id)
     if own.status != statuses.ACTIVE or not _is_callers(ctx, id):
@@ -64,5 +64,5 @@ def keep_beside(ctx: Context, id: str, beside: Sequence[str]) -> list[str]:
 
 
 def _is_callers(ctx: Context, id: str) -> bool:
-    """Whether the caller wrote all of a record. A hand edit is a person's, whoever reads it in."""
+    """Whether the caller wrote the whole record. A hand edit belongs to a person, whichever call read it."""
     return all(version.origin != "edit" and is_own(ctx, version.agent) for version in blocks.history(ctx, id))

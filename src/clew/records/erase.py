@@ -1,4 +1,4 @@
-"""erase: a person takes the text of a record out of the store and its files for good; a tombstone stays."""
+"""erase: a person permanently removes the text of a record from the store and its files; a tombstone stays."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Erase(Input):
 
 @dataclass(frozen=True)
 class _Record:
-    """What is to be erased: the record, its parts, and the texts that they hold."""
+    """The texts to erase: the record, its parts, and their texts."""
 
     id: str
     kind: str
@@ -72,7 +72,7 @@ class _Record:
 
     @property
     def key(self) -> str | int:
-        """By what its rows are found: of an entry its number in the log, of a note its id without the kind."""
+        """The key of its rows: of an entry its number in the log, of a note its id without the kind."""
         if self.kind == "entry":
             return int(self.id.rpartition("@")[2])
         return self.id.partition(":")[2] if self.kind in GARDEN else self.id
@@ -102,7 +102,7 @@ def erase(ctx: Context, args: Erase) -> dict[str, Any]:
 
 
 def erase_for_good(ctx: Context, args: Erase) -> dict[str, Any]:
-    """The same for whoever has made sure that a person decided it, here or in the store that it comes from."""
+    """Erase without asking, for callers that have checked that a person decided it, here or in the source store."""
     with ctx.reading() as reading:
         record = _found(reading, args)
         if args.dry_run:
@@ -150,7 +150,7 @@ def _found(ctx: Context, args: Erase) -> _Record:
 
 
 def _proposed_for(ctx: Context, id: str) -> Iterator[str]:
-    """What proposals would have the record say, whatever became of them."""
+    """The texts that proposals would give the record, whatever their status."""
     for proposal in blocks.current(ctx, prefix="P"):
         ops = proposal.fields.get("Ops")
         if proposal.get("TargetBlock") == id and ops:
@@ -177,9 +177,9 @@ def _planned(ctx: Context, record: _Record) -> dict[str, Any]:
 
 
 def _withdraw(ctx: Context, record: _Record) -> None:
-    """Nothing rests on it from now on; what it had replaced holds again."""
+    """Records no longer rest on it; what it had replaced is in force again."""
     if state_of(ctx, record.id) in LIVE:
-        with suppress(ClewError):  # what cannot be withdrawn is emptied all the same
+        with suppress(ClewError):  # a record that cannot be withdrawn is still emptied
             retract_within(ctx, record.id, Retraction(ERASED))
     if record.kind == BLOCK and blocks.find(ctx, record.id) is not None:
         blocks.remove(ctx, record.id, origin="apply")
@@ -197,7 +197,7 @@ def _erase_rows(ctx: Context, record: _Record, done: Erasure) -> None:
 
 
 def _leave_tombstone(ctx: Context, record: _Record, done: Erasure) -> None:
-    """The event that says so names what it left of the chained rows, so that `verify` accepts them and no other."""
+    """The tombstone event records the remains of the chained rows, so that `verify` accepts exactly these."""
     events = {str(change.after["seq"]): event_digest(change.after) for change in done.rows("event")}
     receipts = seals(ctx, [change.after["id"] for change in done.rows("proof_receipt")])
     payload = {"kind": record.kind, "rows": done.counts(), "events": events, "receipts": receipts}
@@ -205,12 +205,12 @@ def _leave_tombstone(ctx: Context, record: _Record, done: Erasure) -> None:
 
 
 def _also_in(record: _Record, done: Erasure) -> list[str]:
-    """Other records that hold the same text."""
+    """Other records that contain the same text."""
     refs = [change.after["ref"] for change in done.rows("item")]
     return [ref for ref in dict.fromkeys(refs) if ref not in record.parts][:MOST_NAMED]
 
 
 def _outside(ctx: Context) -> Sequence[str]:
-    """What lies out of reach and may hold it too."""
+    """Places that cannot be erased here and may contain it too."""
     kept = "copies made elsewhere with clew backup or pg_dump, exports, and transcripts that clients keep themselves"
     return [shorten(kept, 200)]

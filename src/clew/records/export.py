@@ -1,4 +1,4 @@
-"""export: all one needs to take up a task or plan again, in one bounded answer."""
+"""export: everything needed to continue a task or plan, in one bounded response."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which task and step a caller means, and the command that proves a step.
 
-Apart from `start`, so that a reader does not import all that writes a task.
+Separate from `start`, so that a reader does not import everything that writes a task.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from clew.tasks.plans import Work, find_work, open_tasks
 from clew.tasks.steps import Step, steps_of
 
 LONGEST_RUN = 300
-"""A test command longer than this is not repeated in every answer; `open` shows it."""
+"""A test command longer than this is not repeated in every response; `open` shows it."""
 _STEP_OF = re.compile(rf"(?:({TASK.pattern})[\s/:.]*)?({STEP_PATH.pattern})", re.IGNORECASE)
 
 
 def proving(task: str, test: str) -> str:
     """The shell command that proves the first open step of a task."""
-    # Whole, because it is pasted: a command that was cut runs something else.
+    # Never truncated, because it is pasted: a truncated command runs something else.
     named = named_commands([test])
     run = named[0] if named else test
     return clew_command(f"prove --task {task} -- {run if len(run) <= LONGEST_RUN else 'COMMAND'}")
 
 
 def open_focus(ctx: Context) -> str | None:
-    """The caller's own focus while it is open: what was canceled or done is nobody's focus."""
+    """The caller's own focus while it is open; a canceled or done task is not a focus."""
     focus = own_focus(ctx)
     found = find_work(ctx, focus) if focus else None
     return found.id if found is not None and found.is_open else None
 
 
 def current_work(ctx: Context) -> Work | None:
-    """What the caller works on, else what its client last worked on, else the focus of all, if it is not over.
+    """The caller's current work, else what its client last worked on, else the workspace focus, if it is not over.
 
-    To be shown, never to be acted on: it may be another's.
+    For display only, never to act on: it may be another caller's.
     """
     last = last_state(ctx)
     for id in (own_focus(ctx), last.focus if last else None, ctx.ws.focus):
@@ -49,7 +49,8 @@ def current_work(ctx: Context) -> Work | None:
 
 
 def step_named(ctx: Context, given: str) -> str | None:
-    """The id of the step that a path names, such as `s:1` of the caller's work or `TASK-001 s:1`; None for no path."""
+    """The id of the step that a path names, such as `s:1` of the caller's work or `TASK-001 s:1`; None
+    if it is not a path."""
     match = _STEP_OF.fullmatch(given.strip())
     if match is None:
         return None
@@ -59,13 +60,13 @@ def step_named(ctx: Context, given: str) -> str | None:
 
 
 def task_and_step(given: str) -> tuple[str | None, str]:
-    """The task and the path of `TASK-001 s:1`; no task where a step is named alone."""
+    """The task and the path of `TASK-001 s:1`; no task if only a step is named."""
     match = _STEP_OF.fullmatch(given.strip())
     return (match[1].upper(), match[2].lower()) if match is not None and match[1] else (None, given)
 
 
 def only_task(ctx: Context) -> Work | None:
-    """The one task that is open, where there is only one."""
+    """The open task, if there is only one."""
     left = open_tasks(ctx, 2)
     return left[0] if len(left) == 1 else None
 
@@ -78,7 +79,7 @@ def step_titled(ctx: Context, task: Work, given: str) -> Step | None:
 
 
 def step_name(given: str) -> str:
-    """`1`, `s1` and `S:1` are s:1."""
+    """Normalizes `1`, `s1` and `S:1` to s:1."""
     plain = normal_id(given)
     bare = plain.lower().removeprefix("step").strip(" :-")
     number = bare.removeprefix("s").strip(" :")

@@ -1,4 +1,4 @@
-"""The Inbox: everything that waits for a person, from all stores in one call, and what was put off until a day."""
+"""The Inbox: all items that wait for a person, from all stores in one call, and deferred ones with their day."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ declare_events({"matter_put_off": "Something that waits for a person was put off
 
 Kind = Literal["job", "step", "conflict", "file", "contradiction", "proposal", "fact", "review", "proof", "signal"]
 ORDER: tuple[str, ...] = get_args(Kind)
-"""What stops somebody's work comes first, what only asks to be looked at comes last."""
+"""Sorted by priority: items that block work come first, items to look at come last."""
 MOST_EACH = 200
 DAY_MS = 86_400_000
 _NEXT = Follow(
@@ -46,7 +46,7 @@ INBOX_BUDGET = Budget(
 
 @dataclass(frozen=True, slots=True)
 class Later(TableRow):
-    """A matter that somebody put off."""
+    """A deferred inbox item."""
 
     TABLE: ClassVar[str] = "inbox_later"
     KEY: ClassVar[tuple[str, ...]] = ("id", "kind")
@@ -99,13 +99,13 @@ def _following(shown: int, total: int) -> int | None:
 
 
 def everything(ctx: Context) -> list[InboxItem]:
-    """All matters in the order of the Inbox: by kind, the oldest first, so that what comes in stands below."""
+    """All inbox items in order: by kind, oldest first, so that new ones are added below."""
     found = [item for kind in ORDER if (ask := inbox_items.find(kind)) is not None for item in ask(ctx, MOST_EACH)]
     return sorted(found, key=lambda item: (ORDER.index(item.kind), item.ts_ms, item.id))
 
 
 def _parted(ctx: Context, found: list[InboxItem]) -> tuple[list[InboxItem], list[InboxItem]]:
-    """What waits now, and what was put off until later, by its day."""
+    """Splits items into current ones and deferred ones with their day."""
     put_off = {(row.id, row.kind): row.until_ms for row in find_many(ctx.tx, ctx.workspace, Later, _ids(found), "id")}
     until = {(item.id, item.kind): item.until_ms or put_off.get((item.id, item.kind), 0) for item in found}
     now = [item for item in found if until[item.id, item.kind] <= ctx.now_ms]

@@ -1,4 +1,4 @@
-"""insight: how the memory of a workspace does, from figures that the stores really have."""
+"""insight: metrics on the use of a workspace's memory, from data in the stores."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _context_use(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _acceptance(ctx: Context) -> list[dict[str, Any]]:
-    """Who proposed how much lately, and what became of it."""
+    """Recent proposals by author, and their outcome."""
     found: dict[str, Counter[str]] = {}
     for proposal in blocks.newest(ctx, ["P"], NEWEST_PROPOSALS)["P"]:
         by = proposer(ctx, proposal) or "an unnamed agent"

@@ -1,7 +1,7 @@
 """sync_instructions: a managed block in AGENTS.md or CLAUDE.md with the rules and decisions in force.
 
-Clients without hooks read these files at every start. What somebody edits inside of the block is proposed, and the
-block then says again what holds; text outside of it is never touched.
+Clients without hooks read these files at every start. An edit inside the block becomes a proposal, and
+the block is restored to what is in force; text outside of it is never touched.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from clew.store.redaction import Redactor
 
 FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
 SECTIONS = (("Rules", "R", 60), ("Preferences", "U", 30), ("Decisions", "D", 15))
-"""Heading, prefix and how many are listed, the newest first."""
+"""Heading, prefix and maximum number of entries, newest first."""
 LONGEST_FILE = 1 << 20
 NOTE = "Kept by `clew sync-instructions`. What you change in here is proposed; `clew inbox` decides."
 _BLOCK = re.compile(
     r"<!-- clew:begin (?P<digest>[0-9a-f]{12})(?P<ids>[^>\n]*)-->\n(?P<body>.*?)<!-- clew:end -->\n?", re.DOTALL
 )
-"""The first marker names the digest of what was written and the records in it: by these, edits by hand are known."""
+"""The first marker has the digest of the written block and the records in it, by which hand edits are detected."""
 _ITEM = re.compile(r"^[-*] (?:(?P<id>[A-Z]{1,16}-[\w-]+): )?(?P<text>.+)$", re.MULTILINE)
 
 
@@ -64,7 +64,7 @@ class InstructionFile:
         return _BLOCK.search(self.text)
 
     def with_block(self, block: str) -> str:
-        """The text with this block in the place of the old one, or at its end; an empty one takes it out."""
+        """The text with the old block replaced by this one, or appended; an empty one removes it."""
         found = self.block
         if found is not None:
             return self.text[: found.start()] + block + self.text[found.end() :]
@@ -74,7 +74,7 @@ class InstructionFile:
 
 @dataclass(frozen=True)
 class HandEdit:
-    """A line that somebody changed, added or deleted inside of the block."""
+    """A line that was changed, added or deleted by hand inside the block."""
 
     what: Literal["changed", "added", "deleted"]
     id: str
@@ -109,7 +109,8 @@ def sync_instructions(ctx: Context, args: SyncInstructions) -> dict[str, Any]:
 
 
 def erase_in_instructions(ctx: Context, redactor: Redactor, found: ErasedFiles) -> None:
-    """Rewrite blocks that held an erased text. What people wrote, also inside of the block, is only named."""
+    """Rewrite blocks that contained an erased text. Text that people wrote, also inside the block, is
+    only reported."""
     project = ctx.project
     for path in (project / name for name in FILES) if project is not None else ():
         if not path.is_file() or path.is_symlink():
@@ -154,7 +155,7 @@ def _read(path: Path) -> InstructionFile:
 
 
 def _write(file: InstructionFile, text: str) -> None:
-    """Whole or not at all. What somebody saves at the same moment is kept beside the file."""
+    """Write the file atomically. A concurrent save is kept next to the file."""
     path = file.path
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.clew-new")
@@ -169,7 +170,7 @@ def _write(file: InstructionFile, text: str) -> None:
 
 @dataclass(frozen=True)
 class InstructionBlock:
-    """What is written between the markers."""
+    """The text between the markers."""
 
     body: str
     ids: tuple[str, ...]
@@ -202,7 +203,7 @@ def _in_force(ctx: Context, prefix: str) -> list[Block]:
 
 
 def _one_line(block: Block) -> str:
-    # A marker inside of a statement would end the block.
+    # A marker inside a statement would end the block.
     return " ".join(block.headline.split()).replace("-->", "--›")
 
 
@@ -211,7 +212,7 @@ def _digest(body: str) -> str:
 
 
 def _hand_edits(ctx: Context, file: InstructionFile) -> Iterator[HandEdit]:
-    """What differs from what was written; nothing where the block is as it was written."""
+    """Differences from what was written; none if the block is unchanged."""
     found = file.block
     if found is None or found["digest"] == _digest(found["body"]):
         return

@@ -1,4 +1,4 @@
-"""What was done last in the project, in a line of `resume`: files, commit, proof; and the other tasks that are open."""
+"""The last work in the project, in a line of `resume`: files, commit, proof; and the other open tasks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
 def last_work(ctx: Context, view: StatusView | None) -> Section:
-    """The files, the commit and the proof of whoever worked here last."""
+    """The files, the commit and the proof of the last work in this project."""
     parts = [_files(ctx, view), _commit(ctx), _proof(ctx)]
     lines = tuple(BriefLine("last work", "", part, rank=1.0) for part in parts if part)
     return Section("last", lines, heading="last session:", inline=True)
 
 
 def _files(ctx: Context, view: StatusView | None) -> str:
-    """What the last session edited, as its client reported it; else what differs from the last proof."""
+    """The files edited in the last session, as its client reported them; else what differs from the last proof."""
     edits = edits_since(ctx, 0)
     if edits:
         last = edits[0]
@@ -68,7 +68,7 @@ def _outcome(run: ProofReceipt) -> str:
 
 
 def ago(ctx: Context, ts_ms: int) -> str:
-    """How long ago, in the coarsest unit that says enough."""
+    """A relative time in the coarsest unit that is precise enough."""
     passed = max(0, ctx.now_ms - ts_ms)
     for unit, length in (("day", DAY_MS), ("hour", HOUR_MS), ("minute", MINUTE_MS)):
         count = passed // length
@@ -78,7 +78,7 @@ def ago(ctx: Context, ts_ms: int) -> str:
 
 
 def other_tasks(ctx: Context, task: Work) -> Section:
-    """Every other open task, all in one line."""
+    """All other open tasks, in one line."""
     found = [other for other in open_tasks(ctx, MOST_TASKS + 1) if other.id != task.id][:MOST_TASKS]
     rows = {row["id"]: row for row in rows_json(ctx, found)} if found else {}
     lines = tuple(
@@ -93,7 +93,7 @@ def steps_done(row: dict[str, Any]) -> str:
 
 
 def later_steps(ctx: Context, steps: list[Step]) -> Section:
-    """The open steps behind the current one, with who has claimed them."""
+    """The open steps after the current one, with who has claimed them."""
     holders = lease_holders(ctx, [step.id for step in steps]) if steps else {}
     lines = tuple(
         BriefLine("open step", step.path, step.title + _claimed(holders.get(step.id)), rank=1.0) for step in steps

@@ -1,8 +1,8 @@
-"""Links between records of any store, in both directions, and what was taken back.
+"""Links between records of any store, in both directions, and retractions.
 
-A domain's own tables hold most links: edges of a graph, references of thoughts, evidence of a step. The index holds
-what texts and fields of items name. Only what neither can hold stands in `record_link`: that a card rests on a block,
-that a decision replaces a note, that a thought answers a question.
+A domain's own tables store most links: edges of a graph, references of thoughts, evidence of a step.
+The index has the links from texts and fields of items. `record_link` stores only links that neither
+can: that a card rests on a block, that a decision replaces a note, that a thought answers a question.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ declare_events({"records_linked": "Two records of whatever store were linked."})
 
 Relation = Literal["rests_on", "replaces", "about", "answers"]
 RESTS_ON = frozenset({"rests_on", "depends_on", "derives"})
-"""A record that points to another by one of these falls with it."""
+"""Relations by which a record is invalidated together with the one it points to."""
 CARRIES = frozenset({"supports", "proves"})
-"""What a record points to by one of these falls with it."""
+"""Relations by which the target is invalidated together with the record that points to it."""
 MOST_NEIGHBOURS = 500
 SOURCES = {"task": "step"}
-"""Search names a source, which is also the kind of the record; these kinds have another name."""
+"""Search items have a source, which is also the kind of the record; these kinds have another name."""
 
 
 def kind_of(ctx: Context, id: str) -> str | None:
-    """What an id stands for in this workspace: by its form, by what search knows, as a card; None for nothing."""
+    """The kind of the record with this id: by its form, in the search index, or as a card; None if there is none."""
     formed = kind_by_form(id)
-    # A card may have any id, one that looks like a block's or an entry's too.
+    # A card may have any id, including one that has the form of a block's or an entry's.
     if formed not in (None, "block", "entry"):
         return formed
     rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])
@@ -64,7 +64,7 @@ class LinkRow(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class RetractionRow(TableRow):
-    """One time that a record was taken back."""
+    """One retraction of a record."""
 
     TABLE: ClassVar[str] = "retraction"
     KEY: ClassVar[tuple[str, ...]] = ("id", "seq")
@@ -79,9 +79,9 @@ class RetractionRow(TableRow):
     agent: str | None
     ts_ms: int
     was: str | None = None
-    """The status before."""
+    """The previous status."""
     lifted_seq: int | None = None
-    """When the record was brought back."""
+    """When the record was restored."""
 
     def to_json(self) -> dict[str, Any]:
         shown = {
@@ -97,7 +97,7 @@ class RetractionRow(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links at one record; those within one relation in the order of the other ends."""
+    """The links of one record; within a relation in the order of the other ends."""
 
     incoming: tuple[RecordLink, ...] = ()
     outgoing: tuple[RecordLink, ...] = ()
@@ -116,7 +116,7 @@ class Links:
 
 
 def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None = None) -> bool:
-    """Link two records for good; false when they are linked like that already."""
+    """Store a permanent link between two records; false if it exists already."""
     held = "SELECT 1 FROM record_link WHERE workspace = ? AND from_id = ? AND rel = ? AND to_id = ?"
     if start == end or ctx.tx.value(held, ctx.workspace, start, rel, end) is not None:
         return False
@@ -126,9 +126,9 @@ def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None 
 
 
 def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
-    """Everything that points to a record and that it points to, at most `limit` in each direction."""
+    """All links to and from a record, at most `limit` in each direction."""
     found = {*_stored_links(ctx, id, limit), *_indexed(ctx, id, limit), *_owned(ctx, id, limit)}
-    # A mention adds nothing where another relation links the same two records.
+    # A mention adds nothing if another relation links the same two records.
     named = {(link.start, link.end) for link in found if link.rel != "mentions"}
     told = [link for link in found if link.rel != "mentions" or (link.start, link.end) not in named]
     incoming = sorted((link for link in told if link.end == id and link.start != id), key=_order)
@@ -137,7 +137,7 @@ def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
 
 
 def neighbours(ctx: Context, ids: list[str]) -> set[str]:
-    """Records at the other end of any stored or indexed link of some records, asked for all of them together."""
+    """Records at the other end of any stored or indexed link of these records, in one query for all."""
     own = item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)
     pointing = item_reads.links_to(ctx.tx, ctx.workspace, ids, MOST_NEIGHBOURS)
     items = item_reads.items_by_id(ctx.tx, ctx.workspace, [row["id"] for row in pointing])
@@ -149,7 +149,7 @@ def neighbours(ctx: Context, ids: list[str]) -> set[str]:
 
 
 def linked_by_hand(ctx: Context, ids: list[str]) -> set[str]:
-    """Records at the other end of links that were made on purpose."""
+    """Records at the other end of links that were created explicitly."""
     marks = placeholders(len(ids))
     stored = ctx.tx.all(
         f"SELECT to_id AS id FROM record_link WHERE workspace = ? AND from_id IN ({marks})"
@@ -160,20 +160,20 @@ def linked_by_hand(ctx: Context, ids: list[str]) -> set[str]:
 
 
 def _order(link: RecordLink) -> tuple[bool, str, str, str]:
-    # Mentions last: they say least, so a limit leaves them out first.
+    # Mentions last: they are the least informative, so a limit drops them first.
     return (link.rel == "mentions", link.rel, link.start, link.end)
 
 
 def _stored_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     sql = "SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
-    # A part of a UNION takes its own LIMIT only inside a subquery, and PostgreSQL wants a name for each.
+    # A part of a UNION takes its own LIMIT only inside a subquery, and PostgreSQL requires a name for each.
     ends = [f"SELECT * FROM ({sql.format(column=column)}) AS {column}s" for column in ("from_id", "to_id")]
     found = ctx.tx.all(" UNION ALL ".join(ends), *(ctx.workspace, id, limit) * 2)
     return [RecordLink(row["from_id"], row["rel"], row["to_id"]) for row in found]
 
 
 def _indexed(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """What fields and texts of items name."""
+    """Links from the fields and texts of items."""
     own = [row["id"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])]
     found = [
         RecordLink(id, row["relation"], row["target"])
@@ -185,7 +185,7 @@ def _indexed(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 
 def _owned(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """What the tables of its domain say."""
+    """Links from the tables of its domain."""
     kind = kind_of(ctx, id)
     ask = linker.find(kind) if kind is not None else None
     return ask(ctx, id, limit) if ask is not None else []
@@ -194,7 +194,7 @@ def _owned(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 def keep_retraction(
     ctx: Context, id: str, kind: str, said: Retraction, done: Retracted, was: str | None
 ) -> RetractionRow:
-    """Record that and why a record was withdrawn, and let its successor point to it."""
+    """Store the retraction of a record with its reason, and a link from its successor."""
     ended = RetractionRow(
         id=id,
         seq=ctx.ws.next_seq(),
@@ -214,14 +214,14 @@ def keep_retraction(
 
 
 def retraction_of(ctx: Context, id: str) -> RetractionRow | None:
-    """How a record was last taken back."""
+    """The last retraction of a record."""
     sql = "SELECT * FROM retraction WHERE workspace = ? AND id = ? ORDER BY seq DESC LIMIT 1"
     row = ctx.tx.one(sql, ctx.workspace, id)
     return load(RetractionRow, row) if row else None
 
 
 def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
-    """Of some records, those that were taken back and have not come to hold again."""
+    """Those of these records that were retracted and are not in force again."""
     found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "id"), key=lambda ended: ended.seq)
     last = {ended.id: ended for ended in found}
     status = {row["ref"]: row["status"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
@@ -229,20 +229,21 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
 
 
 def lift_retractions(ctx: Context, id: str) -> None:
-    """A record was brought back: how it was withdrawn is history."""
+    """Mark the retractions of a restored record as history."""
     sql = "UPDATE retraction SET lifted_seq = ? WHERE workspace = ? AND id = ? AND lifted_seq IS NULL"
     ctx.tx.run(sql, ctx.ws.seq, ctx.workspace, id)
 
 
 def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
-    """Of some records, what each took the place of when that was taken back."""
+    """For each of these records, what it replaced when that was retracted."""
     found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "replaced_by"), key=lambda ended: ended.seq)
     return {ended.replaced_by: ended.id for ended in found if ended.replaced_by is not None}
 
 
 def holds_again(ended: RetractionRow, status: str | None) -> bool:
-    """Work that was opened again or canceled may have been closed since. Cards and blocks have a status that can be
-    changed back; a proposal to take a block back may not be applied."""
+    """Whether a retracted record is in force again. Work that was reopened or canceled may have been
+    closed since. Cards and blocks have a status that can be changed back; a proposal to retract a block
+    may not be applied."""
     if ended.lifted_seq is not None:
         return True
     if status is None:

@@ -1,4 +1,4 @@
-"""open: one call for every id that is ever printed."""
+"""open: one call that resolves every id that Clew prints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from clew.tasks.views.cuts import CAPSULE
 
 RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it", "may_contradict")
 THINGS = ("card", "block", "entry", "item", "receipt", "step")
-"""Where an answer holds the thing itself, if it is not named after its kind."""
+"""The key under which a response holds the record itself, if it is not the name of its kind."""
 OPEN_BUDGET = Budget(
     (
         *(Clip(f"{path}.text", 4000) for path in ("card", "state")),
@@ -63,7 +63,7 @@ OPEN_BUDGET = Budget(
         *(Trim(name, drop="last") for name in ("cards", "edges.supports", "edges.blocks")),
         *(Drop(name) for name in ("conflict", "edges", "head", "record")),
         *(Drop(name) for name in ("signals", "steps", "target", "radar", "step_focus")),
-        # What a plan or task is opened for stays longest: the way on, and where its reasoning lies.
+        # The next call and the location of the reasoning are dropped last: they are why a plan or task is opened.
         *(Drop(f"capsule.{name}") for name in ("reasoning_ref", "counts", "handoff")),
         *CAPSULE,
         Drop("step"),
@@ -90,17 +90,17 @@ class Open(Bounded):
 
 TEXT = 1_500
 MOST_STEPS = 20
-"""Steps of a task that an answer in lines names."""
+"""Maximum number of a task's steps in the text form of a response."""
 MOST_THOUGHTS = 50
-"""Open hypotheses that are looked through for those of a task."""
+"""Open hypotheses that are searched for those of a task."""
 MOST_SHOWN, MOST_OF_THOUGHT = 12, 160
-"""Thoughts of a session that an answer in lines shows, and how much of each."""
+"""Thoughts of a session in the text form of a response, and how much of each."""
 TOLD = 8
-"""Links and events that an answer in lines names; the rest is counted."""
+"""Links and events in the text form of a response; the rest is counted."""
 
 
 def open_lines(result: Opened, default_workspace: str) -> list[str]:
-    """What it is, what it says, how it ended, and its links both ways."""
+    """The record as text: kind, content, how it ended, and its links in both directions."""
     inner, kind, record = inner_of(result), result["kind"], result.get("record", {})
     facts = [str(fact) for fact in (inner.get("type") or kind, record.get("label") or _status(result, inner)) if fact]
     head = f"{result.get('id') or result.get('ref')} ({', '.join(facts)}): {result.get('summary', '')}"
@@ -119,7 +119,7 @@ def _status(result: Opened, inner: dict[str, Any]) -> str | None:
 
 
 def _text_lines(kind: str, inner: dict[str, Any], head: str) -> list[str]:
-    """What it says, as far as the line above does not."""
+    """The text of the record, as far as the title line does not contain it."""
     text = next((inner[name] for name in ("text", "content", "body", "thought") if inner.get(name)), None)
     if not isinstance(text, str) or " ".join(text.split()) in head:
         return []
@@ -128,7 +128,7 @@ def _text_lines(kind: str, inner: dict[str, Any], head: str) -> list[str]:
 
 
 def _thought_lines(result: Opened) -> list[str]:
-    """What each thought of a session says, a line each, the newest last; where the others are read."""
+    """The thoughts of a session, one line each, newest last, and where to read the others."""
     shown = result.get("thoughts", [])[-MOST_SHOWN:]
     left = result["session"]["thoughtCount"] - len(shown)
     call = f"op_read name=session_get arguments={canonical({'session_id': result['id']})}"
@@ -137,7 +137,7 @@ def _thought_lines(result: Opened) -> list[str]:
 
 
 def _thought_line(thought: dict[str, Any]) -> str:
-    """`alt:2 (hypothesis, from 1): ...`: its number as `open` takes it behind the session's id."""
+    """`alt:2 (hypothesis, from 1): ...`: the number that `open` accepts behind the session's id."""
     branch = f"{thought['branchId']}:" if thought.get("branchId") else ""
     facts = [
         KINDS.get(thought.get("type", ""), ""),
@@ -150,7 +150,7 @@ def _thought_line(thought: dict[str, Any]) -> str:
 
 
 def _without_owner(record: dict[str, Any]) -> dict[str, Any]:
-    """The surroundings of a record without the links that its own lines show already."""
+    """The related records without the links that its own lines already show."""
     return {**record, "incoming": [link for link in record.get("incoming", []) if link["rel"] != "part_of"]}
 
 
@@ -159,7 +159,7 @@ _FIELDS_ABOVE = ("[", "Status:", "Sources:", "- remember")
 
 
 def _tells(line: str, head: str) -> bool:
-    """Whether a line of a block says more than the line above it: no repeated statement, no field without a value."""
+    """Whether a line of a block adds to the title: not a repeated statement, not an empty field."""
     name, colon, value = line.partition(":")
     if line.startswith(_FIELDS_ABOVE) or (colon and value.strip().lower() in _EMPTY_FIELDS):
         return False
@@ -167,7 +167,7 @@ def _tells(line: str, head: str) -> bool:
 
 
 def inner_of(result: Opened) -> dict[str, Any]:
-    """The part of an answer that holds the thing itself; it is named after its kind."""
+    """The part of a response that holds the record itself; its key is the kind."""
     named = [result.get(name) for name in (result["kind"], *THINGS)]
     return next((part for part in named if isinstance(part, dict)), {})
 
@@ -180,7 +180,7 @@ def _work_lines(result: Opened) -> list[str]:
     handoff = (result.get("capsule") or {}).get("handoff") or {}
     if result["kind"] == "plan":
         return [f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in HANDED_ON if handoff.get(name)]
-    # How far each step is proven stands in its own line.
+    # The grade of each step is shown on its own line.
     risks = [risk for risk in handoff.get("risks", []) if not risk.startswith("not proven: ")]
     return [
         *([result["progress"]] if result.get("progress") else []),
@@ -196,7 +196,7 @@ HANDED_ON = ("done", "remaining", "risks")
 
 
 def _step_lines(result: Opened) -> list[str]:
-    """What a step asks for, how far it is proven, and what was noted about it."""
+    """A step's requirements, its grade, and the notes about it."""
     step = result.get("step") or {}
     return [
         f"{result['path']} of {result['task']}",
@@ -230,16 +230,16 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
 
 
 def _ending_lines(record: dict[str, Any]) -> list[str]:
-    """What took its place, or answered it; why and by whom it was withdrawn."""
+    """What replaced or answered it; why and by whom it was withdrawn."""
     lines = []
     heir, ended = record.get("successor"), record.get("retraction")
     if heir:
         lines.append(f"{heir['how']} {heir['id']}: {_short(heir['text'])}")
-    # A step that was opened again and closed since is done like any other; its history tells the rest.
+    # A step that was reopened and closed since is shown as done; its history has the rest.
     if ended and not (ended["status"] == REOPENED and ended.get("lifted")):
         why = f"{ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})"
         if ended.get("lifted"):
-            # What no longer holds is history: the label in the first line is the one that does.
+            # An earlier ending is history: the label in the first line is the current one.
             lines.append(f"before that {_ended_word(ended)}: {why}")
         else:
             lines.append(f"why: {why}" if heir else f"{_ended_word(ended)}: {why}")
@@ -253,7 +253,7 @@ def _ended_word(ended: dict[str, Any]) -> str:
 
 
 def _suspect_lines(record: dict[str, Any]) -> list[str]:
-    """What it rests on that no longer holds: directly with the reason, else with the way there."""
+    """What it rests on that no longer holds: directly with the reason, else with the path to it."""
     fallen = record.get("fallen_premises", [])[:TOLD]
     direct = [f"suspect: rests on {ground['id']} ({ground['label']}): {ground['why']}" for ground in fallen]
     suspect = record.get("suspect")
@@ -290,25 +290,25 @@ def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     kind = kind_by_form(id)
     catch_up = refresh.find(kind) if kind is not None else None
     if catch_up is not None:
-        # Before the snapshot is taken, so that it holds the hand edits which this reads in.
+        # Before the snapshot is taken, so that it includes the hand edits that this reads.
         catch_up(ctx)
     with ctx.reading() as bound:
         return _opened(bound, id, args)
 
 
 def bare_id(ctx: Context, given: str, field: str = "id") -> str:
-    """An id as it is stored. A qualified one names its workspace; one of another workspace stays unknown here."""
+    """An id as stored. A qualified id names its workspace; one of another workspace remains unknown here."""
     id = given.strip().removeprefix(f"{ctx.workspace}:")
     if not id or CONTROL.search(id):
         hint = {"kind": "value", "field": field}
         raise ClewError("INVALID_INPUT", f"{field}: must be one line of text", hints=[hint])
-    # Cards may have any id; everything else is recognised by its form, in whatever case it was written.
+    # Cards may have any id; every other kind is recognised by its form, in either case.
     return normal_id(id) if kind_by_form(id) is None and kind_by_form(normal_id(id)) is not None else id
 
 
 def find_record(ctx: Context, id: str, args: Open) -> Opened | None:
-    """A record of whatever store as its domain shows it."""
-    # Cards come last, because a card may have any id, also one that looks like something else's.
+    """Retrieve a record from any store, in the form its domain returns."""
+    # Cards come last: a card may have any id, including one that has the form of another kind.
     return _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)
 
 
@@ -328,7 +328,7 @@ def _opened(ctx: Context, id: str, args: Open) -> Opened:
 
 
 def tombstone_of(ctx: Context, id: str) -> Opened | None:
-    """What is left of a record that a person erased: its id, when, and by whom."""
+    """The tombstone of a record that a person erased: its id, when, and by whom."""
     found = last_of_type(ctx.tx, ctx.workspace, id, RECORD_ERASED)
     if found is None:
         return None
@@ -338,7 +338,7 @@ def tombstone_of(ctx: Context, id: str) -> Opened | None:
 
 
 def _open_thoughts(ctx: Context, task: str, limit: int) -> list[dict[str, str]]:
-    """Hypotheses that were thought while working on a task, and that nothing has settled since."""
+    """Hypotheses from work on a task that are still unresolved."""
     own = {link.start for link in links_of(ctx, task).incoming}
     found = [(id, text) for id, text in open_hypotheses(ctx, MOST_THOUGHTS) if id in own]
     gone = retracted_among(ctx, [id for id, _ in found])
@@ -357,7 +357,7 @@ def _replaced(
 
 
 def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
-    """What stands around a record: how it was taken back, its links both ways, what rests on it, its history."""
+    """The context of a record: its retraction, links in both directions, dependents, and history."""
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
     taken_back = retracted_among(ctx, [*replacing, *links.premises()])
@@ -378,7 +378,7 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
 
 
 def _verdict_parts(ctx: Context, id: str, verdict: Verdict) -> dict[str, Any]:
-    """Whether it holds, by which label, and the records that the label names with what they say."""
+    """Whether it holds, its label, and the records that the label names with their text."""
     row = item_named(ctx.tx, ctx.workspace, id)
     label = shown_label(row["source"], row["kind"], verdict) if row is not None else ""
     heir = verdict.replaced_by or verdict.settled_by
@@ -399,7 +399,7 @@ def _sayings(ctx: Context, ids: list[str]) -> dict[str, str]:
 
 
 def _fallen(ctx: Context, premises: list[str], taken_back: dict[str, RetractionRow]) -> list[dict[str, str]]:
-    """What it rests on directly and no longer holds, with the label and the reason."""
+    """Direct premises that no longer hold, with the label and the reason."""
     found = {id: verdict for id, verdict in verdicts(ctx, premises).items() if verdict.state.is_over}
     why = {id: taken_back[id].why if id in taken_back else "" for id in premises}
     gone = [id for id in premises if id in found or id in taken_back]
@@ -407,7 +407,7 @@ def _fallen(ctx: Context, premises: list[str], taken_back: dict[str, RetractionR
 
 
 def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
-    """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
+    """The retraction, if it still applies: a card may be open again, a proposal applied in the meantime."""
     now = opened.get("status") or opened.get("card", {}).get("status")
     shown = ended.to_json()
     if holds_again(ended, now):
@@ -418,7 +418,7 @@ def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
 
 
 def events_of(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:
-    """What happened to a record, newest first; events of a step name its task and its path."""
+    """The history of a record, newest first; events of a step name its task and path."""
     if opened["kind"] == "step":
         return history_of(ctx, opened["task"], limit, opened["path"])
     return history_of(ctx, id, limit)
@@ -431,7 +431,7 @@ def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:
 
 
 def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
-    """What search knows under this ref, cards apart."""
+    """The search index's entry for this ref, except cards."""
     row = item_named(ctx.tx, ctx.workspace, id)
     if row is None or row["source"] == "card":
         return None
@@ -440,7 +440,7 @@ def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
 
 
 def _item(ctx: Context, row: Row) -> Opened:
-    """Anything that search finds and that has no opener of its own."""
+    """Any item in the search index that has no dedicated opener."""
     item = {name: row[name] for name in ("ref", "source", "kind", "title", "body", "status", "doc", "seq", "ts_ms")}
     item["branch"] = branch_name(ctx, row["branch"]) if row["branch"] is not None else None
     return {"kind": row["source"], "id": row["ref"], "summary": summary(row["title"], row["body"]), "item": item}

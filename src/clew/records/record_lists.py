@@ -1,4 +1,4 @@
-"""record_list: everything that is kept, as lists that people filter: by kind, status, author, area and words."""
+"""record_list: all stored records, as lists with filters: by kind, status, author, area and words."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from clew.tasks.proofs import stale_evidence
 
 EVERYTHING = "any"
 BOOKKEEPING = frozenset({"signal", "proposal", "receipt", "contradiction", "drift", "summary"})
-"""Kinds that say how memory is kept, not what is known."""
+"""Bookkeeping kinds, which are about the memory itself."""
 WORK = frozenset({"plan", "task", "step", "job", "proof", "thought"})
-"""Kinds with places of their own on the page; a list shows them when they are asked for by name."""
+"""Kinds with their own place on the page; listed only if they are requested by name."""
 NEWEST_EVENTS, COUNTED_EVENTS = 2_000, 50_000
-"""Authors are looked for in so many of the newest events, in more where somebody asks for one or for their records to
-be counted; `authors_since` says where that begins."""
+"""Authors are looked up in this many of the newest events, and in more if a query filters by one or
+counts their records; `authors_since` reports the start."""
 MOST_AUTHORS, MOST_AREAS = 50, 200
 MOST_FILES = 32
 TITLE, SAYS = 200, 300
 FEW = 500
-"""As many records as are sorted faster than the newest of a large store are walked."""
+"""Up to this many records, sorting is faster than walking a large store from its newest record."""
 _NEXT = Follow(
     "next_offset", lambda whole, result: following(result["offset"], len(result["records"]), result["total"])
 )
@@ -76,7 +76,7 @@ class RecordList(Bounded):
 
 
 def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    """A line for each record, then how many there are of each kind."""
+    """A line for each record, then the number of each kind."""
     shown = [_record_line(item) for item in result["records"]]
     left = result["total"] - len(shown) - (result["offset"] or 0)
     more = [f"and {left} more"] if left > 0 else []
@@ -132,7 +132,7 @@ def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
 
 
 def kind_word(shelf: Shelf) -> str:
-    """What people call an item of this source and kind: a decision is one, block or card."""
+    """The display name of a source and kind: a decision is a decision, whether block or card."""
     source, kind = shelf
     if source in ("thought", "pattern"):
         return source
@@ -153,7 +153,7 @@ Counted = dict[tuple[Shelf, str], int]
 
 
 def _by_kind(counted: Counted, status: str | None) -> dict[str, int]:
-    """How many there are of each kind, those with the most first; of a kind without any that stands so, nothing."""
+    """The number of records of each kind, largest first; kinds without a match are omitted."""
     found: Counter[str] = Counter()
     for (shelf, stands), items in counted.items():
         if status in (None, stands):
@@ -170,19 +170,19 @@ def _by_status(counted: Counted, shelves: tuple[Shelf, ...]) -> dict[str, int]:
 
 
 def _clients(ctx: Context, since: int) -> list[str]:
-    """Who wrote lately: of an agent with many connections the client, once."""
+    """Recent authors; an agent with many connections is listed once, as its client."""
     known = families(ctx)
     busy = [row["agent"] for row in busy_agents(ctx.tx, ctx.workspace, since, MOST_AUTHORS)]
     return list(dict.fromkeys(known.get(agent, agent) for agent in busy))
 
 
 def _connections(ctx: Context, author: str) -> list[str]:
-    """A client under the names of all its connections; anybody else under the own name."""
+    """The names of all connections of a client; for other authors the name itself."""
     return [author, *(agent for agent, client in families(ctx).items() if client == author != agent)]
 
 
 def _written(ctx: Context, wanted: Wanted, args: RecordList, since: int) -> dict[str, int]:
-    """How many of the records that the other filters leave each wrote or changed; of an agent the client, once."""
+    """How many of the records that match the other filters each author wrote or changed; agents by client."""
     counted = item_lists.counts(ctx.tx, ctx.workspace, wanted)
     shelves = tuple(dict.fromkeys(shelf for shelf, _ in counted if _fits(kind_word(shelf), args.kind)))
     select = (authored(CLIENT, BY_CLIENT), [ctx.workspace, since])
@@ -204,7 +204,7 @@ def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], since: int) -
 
 
 def _refs(ctx: Context, args: RecordList) -> tuple[str, ...] | None:
-    """The records that may be listed, where a filter names them one by one."""
+    """The candidate records, if a filter names them one by one."""
     named = [
         *([set(blocks.overdue(ctx))] if args.overdue else []),
         *([set(stale_evidence(ctx))] if args.stale else []),
@@ -213,17 +213,17 @@ def _refs(ctx: Context, args: RecordList) -> tuple[str, ...] | None:
 
 
 def _unknown(area: str | None) -> tuple[str, ...]:
-    """An area that nobody registered may still stand in tags and texts."""
+    """An unregistered area may still occur in tags and texts."""
     return (area.strip().lower(),) if area else ()
 
 
 def is_file(ref: str) -> bool:
-    """Whether a reference of an area names a file or directory: not an address, an id or a sentence."""
+    """Whether a reference of an area is a file or directory: not a URL, an id or a sentence."""
     return ("/" in ref or "." in ref) and "://" not in ref and " " not in ref and ":" not in ref
 
 
 def inside(anchors: list[Anchor], id: str) -> list[Anchor]:
-    """An area and all that it contains, however deep."""
+    """An area and all areas that it contains, however deep."""
     children: dict[str | None, list[Anchor]] = {}
     for anchor in anchors:
         children.setdefault(anchor.parent_id, []).append(anchor)
@@ -248,7 +248,7 @@ def _records(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def _writers(ctx: Context, rows: list[Row]) -> dict[str, list[str]]:
-    """Who wrote each, the first one first: of what a person only approved, whoever proposed it."""
+    """The authors of each record, the first one first; for a record that a person only approved, its proposer."""
     found = writers_of(ctx.tx, ctx.workspace, sorted({row["subject"] for row in rows if row["subject"]}))
     approved = [row["ref"] for row in rows if row["source"] == "block" and is_person(found.get(row["ref"], [""])[0])]
     for id in approved:
@@ -264,7 +264,7 @@ def _label(row: Row, assessed: dict[str, Verdict]) -> dict[str, Any]:
 
 
 def _said(source: str, body: str) -> str:
-    """What a person reads of an item's text: of a record its facts apart from each other and without ids."""
+    """The readable part of an item's text: for a record its facts, separated and without ids."""
     if source == "thought":
         return cipher.read(body).content
     return " · ".join(line for line in body.split("\n") if kind_by_form(line) is None) if source == "block" else body

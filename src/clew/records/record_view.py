@@ -1,8 +1,8 @@
-"""record_view: one record as a person reads it: what it says, who wrote it, what it came from, what it is linked to;
-and record_names: what many records are called, whichever store keeps them.
+"""record_view: one record in a readable form: its content, author, origin and links; and record_names:
+the titles of many records, whichever store has them.
 
-`open` shows what a store keeps; this answers the same questions for every kind in the same shape, with names in
-place of ids, so that one page can show anything.
+`open` shows the stored form; this returns the same shape for every kind, with titles instead of ids, so
+that one page can show any record.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ EVIDENCE_PREFIX = "EV-"
 
 
 def names_of(ctx: Context, ids: Iterable[str]) -> dict[str, Named]:
-    """Names by id. Each kind is asked once; what no kind knows by its form is looked up in the index.
+    """Titles by id. Each kind is queried once; ids with no known form are looked up in the index.
 
-    An id that nothing is known about is called after itself, so every id that was given has a name.
+    An unknown id is its own title, so every given id has one.
     """
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Named] = {}
@@ -64,7 +64,7 @@ def _by_kind(ids: list[str]) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
     for id in ids:
         formed = kind_by_form(id)
-        # Steps and evidence have a form of their own, but cards may be called like that too.
+        # Steps and evidence have their own form, but a card may have such an id too.
         kind = formed or (
             "step" if id.startswith(STEP_PREFIX) else "evidence" if id.startswith(EVIDENCE_PREFIX) else ""
         )
@@ -74,7 +74,7 @@ def _by_kind(ids: list[str]) -> dict[str, list[str]]:
 
 
 def _indexed(ctx: Context, ids: list[str]) -> list[Named]:
-    """What search knows: cards, notes, thoughts, evidence, patterns."""
+    """Entries of the search index: cards, notes, thoughts, evidence, patterns."""
     rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)
     return [
         Named(
@@ -105,16 +105,16 @@ def record_names(ctx: Context, args: RecordNames) -> dict[str, Any]:
 
 
 MOST_BACK, MOST_ON = 6, 3
-"""How far the chain of origin goes back from a record, and on to what came of it."""
+"""Maximum length of the chain of origin before a record, and of its results after it."""
 BOOKS = "AR-"
-"""Receipts of writes only keep the books: nobody asks where a record comes from to read one."""
+"""Receipts of writes are bookkeeping and no useful origin of a record."""
 MOST_PROOFS = 20
 MOST_NOTES = 100
-"""Notes about the steps of one task, the newest."""
+"""Maximum number of notes about the steps of one task, newest first."""
 CAME_FROM = ("derives", "rests_on", "answers", "proves", "repeats", "part_of", "about", "depends_on", "replaces")
-"""Relations that lead from a record to what it came from, the most telling first."""
+"""Relations from a record to its origin, most informative first."""
 CAME_OF_IT = ("derives", "rests_on", "answers", "proves", "depends_on", "replaces", "about")
-"""The same from the other end. Parts are left out: steps do not come from their task, they are in it."""
+"""The same in the other direction. Part-of is left out: steps belong to their task but do not originate from it."""
 VIEW_BUDGET = Budget(
     (
         Clip("versions[].diff", 4000),
@@ -162,11 +162,11 @@ def record_view(ctx: Context, args: RecordView) -> dict[str, Any]:
 
 def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     around = surroundings(ctx, id, opened, min(limit, 50))
-    # One more than is shown, so that `more_links` can say that something is left out.
+    # One more than is shown, so that `more_links` can report that something is left out.
     links = links_of(ctx, id, limit + 1)
     chain = chain_of(ctx, id, opened, links)
     doubts = [RecordLink(id, "may_contradict", other["id"]) for other in around.get("may_contradict", [])]
-    # First, for they want a judgement; the stored links only say what is so.
+    # First, because they need a decision; stored links are only informational.
     outgoing = (*doubts, *links.outgoing)
     verdict = verdict_of(ctx, id)
     disputed = verdict.disputed_with
@@ -197,7 +197,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
 
 
 def _with_origin(ctx: Context, opened: Opened, fields: Json, events: Sequence[Json]) -> Json:
-    """The fields with who made the record and when; `events` are all of it, the newest first, if they are known."""
+    """Adds who created the record and when; `events` are its full history, newest first, if available."""
     if opened["kind"] == "block":
         versions = blocks.history(ctx, fields["id"])
         created = versions[0].ts_ms if versions else None
@@ -209,7 +209,7 @@ def _with_origin(ctx: Context, opened: Opened, fields: Json, events: Sequence[Js
 
 
 def _labelled(ctx: Context, names: Mapping[str, Named]) -> dict[str, Json]:
-    """Records by id as links name them; what was replaced, is disputed or rests on what fell says so."""
+    """Records by id as links show them; with a label if replaced, disputed or resting on a retracted premise."""
     doubted = {
         id: verdict.label
         for id, verdict in verdicts(ctx, list(names)).items()
@@ -247,7 +247,7 @@ def _view_fields(opened: Opened, named: Named) -> dict[str, Any]:
 
 
 def _first(values: Json, *names: str) -> Any:
-    """The first of these values that says something."""
+    """The first non-empty value."""
     return next((values[name] for name in names if values.get(name)), None)
 
 
@@ -259,7 +259,7 @@ def _text(kind: str, inner: Json, fields: Json) -> str:
 
 
 def block_author(ctx: Context, id: str) -> str | None:
-    """Who wrote it first: of what a person only approved, whoever proposed it."""
+    """The first author; for a block that a person only approved, its proposer."""
     versions = blocks.history(ctx, id)
     if not versions:
         return None
@@ -272,7 +272,7 @@ TEXTS = ("text", "content", "body", "thought", "description", "summary")
 
 
 def _kind(opened: Opened, inner: dict[str, Any]) -> str:
-    """What it is in one word: a decision, a note, a hypothesis card."""
+    """The kind in one word: a decision, a note, a hypothesis card."""
     if opened["kind"] == "block":
         return str(inner.get("type") or "block")
     return {"doc_entry": "note"}.get(opened["kind"], str(opened["kind"]))
@@ -287,7 +287,7 @@ def _title(opened: Opened, inner: dict[str, Any], named: Named) -> str:
 
 
 def _status(opened: Opened, inner: dict[str, Any], named: Named) -> Any:
-    """Of work the one that follows from its steps; elsewhere what the store keeps."""
+    """For work, the status derived from its steps; otherwise the stored one."""
     if opened["kind"] in ("plan", "task"):
         return named.status
     return opened.get("status") or _first(inner, "status", "grade") or named.status
@@ -298,7 +298,7 @@ def _moment(stamp: Any) -> int | None:
 
 
 def _work(ctx: Context, id: str, kind: str) -> dict[str, list[dict[str, Any]]]:
-    """What a task or step was proven with, how far each closed step is proven, what was noted and who holds it."""
+    """The proof of a task or step, the grade of each closed step, its notes, and who has claimed it."""
     found = steps_of(ctx, id) if kind == "task" else [find_step(ctx, id)] if kind == "step" else []
     steps = [step for step in found if step is not None]
     if not steps:
@@ -322,7 +322,7 @@ def _step_rows(ctx: Context, steps: list[Step]) -> list[dict[str, Any]]:
 
 
 def _versions(ctx: Context, opened: Opened) -> list[dict[str, Any]]:
-    """What a block said, the newest first. The newest says how its write is undone, the others their own words."""
+    """The versions of a block, newest first. The newest has the way to undo its write, the others their full text."""
     rows = opened["history"] if isinstance(opened.get("history"), list) else []
     if not rows or opened["kind"] != "block":
         return rows
@@ -340,7 +340,7 @@ def _words_of(version: Any) -> dict[str, str] | None:
 
 
 def _with_undo(ctx: Context, id: str, rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """The history of a record, each entry with the event by which its write is undone, where that is possible."""
+    """The history of a record, each entry with the event by which its write can be undone, if possible."""
     if not rows:
         return rows
     known = undo_events(ctx, events_about(ctx.tx, ctx.workspace, id, limit))
@@ -350,14 +350,14 @@ def _with_undo(ctx: Context, id: str, rows: list[dict[str, Any]], limit: int) ->
 
 @dataclass(frozen=True)
 class _Walk:
-    """One direction along the chain of origin."""
+    """A traversal in one direction of the chain of origin."""
 
     steps: Callable[[Context, str, Opened | None, Links], Iterator[str]]
     most: int
 
 
 def chain_of(ctx: Context, id: str, opened: Opened, links: Links) -> list[str]:
-    """What a record came from, itself, and what came of it, as one line: thought, signal, proposal, decision, proof."""
+    """Origin, record and results as one line: thought, signal, proposal, decision, proof."""
     back = _walk(ctx, id, opened, links, _Walk(_sources, MOST_BACK), {id})
     on = _walk(ctx, id, opened, links, _Walk(_results, MOST_ON), {id, *back})
     return [*reversed(back), id, *on]
@@ -377,7 +377,7 @@ def _walk(ctx: Context, id: str, opened: Opened | None, links: Links, walk: _Wal
 
 
 def _sources(ctx: Context, id: str, opened: Opened | None, links: Links) -> Iterator[str]:
-    """What a record may have come from, the most telling first: the proposal that made a block, then links."""
+    """Possible origins of a record, most informative first: the proposal that created a block, then links."""
     if kind_by_form(id) == "block":
         yield from _block_sources(ctx, id)
     for rel in CAME_FROM:
@@ -395,7 +395,7 @@ def _block_sources(ctx: Context, id: str) -> Iterator[str]:
 
 
 def _results(ctx: Context, id: str, opened: Opened | None, links: Links) -> Iterator[str]:
-    """What came of a record: the block that a proposal made, the proposal of a signal, what rests on it."""
+    """Results of a record: the block that a proposal created, the proposal of a signal, records that rest on it."""
     if kind_by_form(id) == "block":
         now = blocks.find(ctx, id)
         named = [now.get("Proposal") if now and id.startswith("SIG-") else "", now.get("TargetBlock") if now else ""]

@@ -1,4 +1,4 @@
-"""Which records matter to a task: those of the same files or areas, those linked with it, those its words recall."""
+"""Which records are relevant to a task: same files or areas, linked with it, or found by its words."""
 
 from __future__ import annotations
 
@@ -31,52 +31,52 @@ from clew.store.database import Row
 from clew.tasks.plans import Work
 
 HEADINGS: dict[str, str] = {kind.name: kind.section for kind in durable_kinds() if kind.section}
-"""Under which heading each kind that holds until it is withdrawn is shown."""
+"""The heading under which each kind of durable record is shown."""
 LEAST_READ, MOST_READ = 60, 300
-"""Newest records of a kind that are read; what is linked with the task or recalled by its words is read however old."""
+"""Newest records of a kind that are read; those linked with the task or found by its words are read at any age."""
 SHORTEST_LINE = 64
-"""Characters that the line of a record takes at least: in less room than that for each, reading more shows no more."""
+"""Minimum characters of a record's line: with less room per record, reading more of them shows no more."""
 MOST_REJECTED = 10
 MOST_WAITING = 200
 MOST_THOUGHTS = 5
 MOST_OPEN = 60
 NEW, MOST_NEW = 2.0, 5
-"""The records that were written last, as far as they have to do with the task."""
+"""Bonus for the most recently written records, if they are relevant to the task at all."""
 OWN, OF_PLAN = 6.0, 2.0
-"""Cards that were written for the task, or for its plan."""
+"""Bonus for cards that were written for the task, or for its plan."""
 ANY = 1.0
-"""Where there is no task, no record has less to do with it than another."""
+"""The rank of every record if there is no task."""
 
 
 def most_read(max_chars: int) -> int:
-    """How many records of a kind are worth reading for a text of this length."""
+    """How many records of a kind to read for a text of this length."""
     return min(MOST_READ, max(LEAST_READ, max_chars // SHORTEST_LINE))
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records in force, those that matter most first."""
+    """Records in force, most relevant first."""
 
     view: dict[str, tuple[BriefLine, ...]]
-    """By the heading under which they are shown: what binds, what was decided, what is known."""
+    """By heading: what binds, what was decided, what is known."""
     open: tuple[BriefLine, ...]
     doubts: tuple[BriefLine, ...]
     unread: dict[str, int]
-    """How many of each heading were not read."""
+    """How many were not read, by heading."""
     unapproved: tuple[str, ...]
-    """Those whose check waits for a person."""
+    """Those whose check is waiting for approval."""
     staged: tuple[Block, ...]
-    """Proposals that wait for a person, the oldest first."""
+    """Open proposals, oldest first."""
     waiting: int
-    """How many do; more than `staged` has where there are too many to read."""
+    """The number of open proposals; more than `staged` has if there are too many to read."""
     proposed: dict[str, str]
-    """Of each of them what it would do, where that is known: `to replace D-3`."""
+    """What each proposal would do, if known: `to replace D-3`."""
     thoughts: tuple[BriefLine, ...]
-    """Hypotheses that were only thought, and that nothing has settled since."""
+    """Hypotheses from thought sessions that are still unresolved."""
 
 
 def records_of(ctx: Context, work: Work | None, topic: Topic, most: int) -> Records:
-    """At most `most` of each kind besides those that the topic names."""
+    """At most `most` of each kind, plus those that the topic names."""
     staged = block_lists.oldest(ctx, "P", (STAGED,), MOST_WAITING)
     waiting = len(staged) if len(staged) < MOST_WAITING else blocks.count(ctx, "P", [STAGED])
     pending = _pending(staged)
@@ -100,13 +100,13 @@ def _under_headings(entries: Iterable[BriefLine]) -> dict[str, tuple[BriefLine, 
     for entry in entries:
         if entry.kind in HEADINGS:
             heading = HEADINGS[entry.kind]
-            # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
+            # Rules bind whatever the task is about, so every rule counts as related.
             found[heading].append(_at_least(entry, 1.0) if heading == "rules" else entry)
     return {heading: _ranked(lines) for heading, lines in found.items()}
 
 
 def _ranked(entries: Iterable[BriefLine]) -> tuple[BriefLine, ...]:
-    """The highest rank first; of one rank, what came in first: the newest."""
+    """Sorted by rank; equal ranks keep their order, newest first."""
     return tuple(sorted(entries, key=lambda entry: -entry.rank))
 
 
@@ -115,7 +115,7 @@ def _at_least(entry: BriefLine, rank: float) -> BriefLine:
 
 
 def _disputes(ctx: Context, shown: set[str]) -> tuple[BriefLine, ...]:
-    """Contradictions of which a side has no line of its own; the others are labels of both sides."""
+    """Contradictions with a side that has no separate line; the others are shown as labels of both sides."""
     apart = [(entry, list(sides)) for entry, sides in open_entries(ctx, MOST_WAITING) if not shown.issuperset(sides)]
     return tuple(
         BriefLine("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="disputed")
@@ -126,7 +126,7 @@ def _disputes(ctx: Context, shown: set[str]) -> tuple[BriefLine, ...]:
 def _durable(
     ctx: Context, topic: Topic, pending: dict[str, PendingChange], most: int, least: float
 ) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
-    """Rules, preferences, decisions, rejected alternatives, lessons and facts, the newest first."""
+    """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
     kinds = {kind.prefix: kind for kind in durable_kinds() if kind.section}
@@ -147,32 +147,32 @@ def _durable(
         if block.id not in gone:
             alarm = ", ".join(assessed[block.id].doubts) if block.id in assessed else ""
             rank = topic.rank(block.id, block.text)
-            # Of two that say as much about the task, the newer one is less likely to be known.
+            # Of two equally relevant records, the newer one is less likely to be known.
             rank += NEW if rank and block.id in newest else 0.0
             entries.append(_block_entry(block, max(rank, least), alarm, _old(block, replaced, pending)))
     return _with_pending(entries, pending), unread, tuple(without_approval(ctx, found))
 
 
 def _old(block: Block, replaced: dict[str, str], pending: dict[str, PendingChange]) -> str:
-    """What a record took the place of, by its own field or by a retraction that named it; not what it only may."""
+    """What a record replaced, by its own field or by a retraction that named it; not what a proposal would replace."""
     named = ", ".join(id for id in block.replaces if id not in pending)
     return f"replaces {named}" if named else replaced.get(block.id, "")
 
 
 def _succeeded(ctx: Context, ids: list[str], pending: dict[str, PendingChange]) -> dict[str, str]:
-    """Of some records, how each took the place of another when that was taken back."""
+    """How each of these records replaced another, for those that did."""
     pairs = [(new, old) for new, old in replaced_by_any(ctx, ids).items() if old not in pending]
     return {new: f"{how} {old}" for (new, old), how in successions(ctx, pairs).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """What a proposal that waits would do to a record."""
+    """What an open proposal would do to a record."""
 
     proposal: str
     status: str
     instead: str | None = None
-    """What it would put in its place."""
+    """The replacement that it proposes."""
 
     def words(self, id: str) -> str:
         return f"to replace {id}" if self.instead else f"to retract {id}"
@@ -183,7 +183,7 @@ class PendingChange:
 
 
 def _pending(staged: Iterable[Block]) -> dict[str, PendingChange]:
-    """Of records that a proposal would change: which one, and to what."""
+    """For records with an open proposal: which proposal, and the change."""
     found: dict[str, PendingChange] = {}
     for proposal in staged:
         for op in read_ops(proposal.fields.get("Ops")):
@@ -195,7 +195,7 @@ def _pending(staged: Iterable[Block]) -> dict[str, PendingChange]:
 
 
 def _with_pending(entries: list[BriefLine], pending: dict[str, PendingChange]) -> list[BriefLine]:
-    """Each record that is to be replaced with what would replace it in one line; that has no line of its own then."""
+    """Merges a record and its proposed replacement into one line; the replacement then has no separate line."""
     known = {entry.id: entry for entry in entries}
     told: dict[str, BriefLine] = {}
     folded: set[str] = set()
@@ -204,7 +204,7 @@ def _with_pending(entries: list[BriefLine], pending: dict[str, PendingChange]) -
         new = known.get(change.instead or "") if change is not None else None
         if change is None:
             told[entry.id] = entry
-        # One that is to be replaced itself, or that stands under another heading, keeps its own line.
+        # A replacement that is itself to be replaced, or has another heading, keeps its own line.
         elif new is not None and new.id not in pending and _heading(new) == _heading(entry) and new.id not in folded:
             told[entry.id] = replace(entry, instead=replace(new, label=""), rank=max(entry.rank, new.rank))
             folded.add(new.id)
@@ -223,7 +223,7 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefL
     if why.lower() == "not given":
         why = ""
     if kind == "rejected" and why:
-        says, why = f"{says}: {why}", ""  # what was given up is proposed again unless the reason is seen
+        says, why = f"{says}: {why}", ""  # without the reason, a rejected alternative is proposed again
     if replaced:
         says = f"{says} ({replaced})"
     state = block.kind.state(block.status)
@@ -235,7 +235,7 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefL
 
 
 def _cards(ctx: Context, work: Work | None, topic: Topic, most: int) -> list[BriefLine]:
-    """Decisions, open questions and open hypotheses: of the task, of its plan, and of the caller's own branch."""
+    """Decisions, open questions and open hypotheses of the task, of its plan, and of the caller's own branch."""
     places: list[tuple[Scope, float]] = []
     if work is not None:
         places.append((scope_of(ctx, work.id), OWN))
@@ -245,7 +245,8 @@ def _cards(ctx: Context, work: Work | None, topic: Topic, most: int) -> list[Bri
     for scope, bonus in places:
         for card, alarm in _in_force(ctx, scope, most):
             says = " ".join([card.title or "", card.text or "", *card.tags])
-            # The first place counts: a card of the task is also seen on the branches below it, with a smaller bonus.
+            # The first occurrence wins: a card of the task is also visible on the branches below it,
+            # with a smaller bonus.
             entries.setdefault(card.id, _card_entry(card, bonus + topic.rank(card.id, says), alarm))
     for row in _open_anywhere(ctx, most, entries):
         says = " ".join([row["title"] or "", row["body"] or "", *(row["tags"] or "").split("\n")])
@@ -256,7 +257,7 @@ def _cards(ctx: Context, work: Work | None, topic: Topic, most: int) -> list[Bri
 
 
 def _rejected(ctx: Context, topic: Topic) -> list[BriefLine]:
-    """What was ruled out while thinking, which an agent would otherwise try again."""
+    """Alternatives that were ruled out while thinking and that an agent would otherwise try again."""
     found = rejected_thoughts(ctx, MOST_REJECTED)
     gone = retracted_among(ctx, [id for id, _ in found])
     return [BriefLine("rejected", id, text, "REJECTED", topic.rank(id, text)) for id, text in found if id not in gone]
@@ -269,12 +270,12 @@ def _thoughts(ctx: Context, topic: Topic) -> list[BriefLine]:
 
 
 def note_cards(ctx: Context, scope: Scope, most: int) -> list[Node]:
-    """Notes that somebody kept as records of a task, newest first."""
+    """Notes that were stored as records of a task, newest first."""
     return _durable_cards(ctx, scope, ("note",), most)
 
 
 def _durable_cards(ctx: Context, scope: Scope, types: tuple[str, ...], most: int) -> list[Node]:
-    """Cards that were not taken back and did not fall, newest first."""
+    """Cards of durable kinds that were neither retracted nor invalidated, newest first."""
     live = [
         card for card in nodes(ctx, scope.branch, scope.graph, types=types, limit=most).nodes if not has_fallen(card)
     ]
@@ -283,13 +284,13 @@ def _durable_cards(ctx: Context, scope: Scope, types: tuple[str, ...], most: int
 
 
 def step_of(card: Node) -> str | None:
-    """The id of the step that a card was kept for."""
+    """The id of the step that a card belongs to."""
     placed = (card.meta or {}).get("step")
     return placed.get("step_id") if isinstance(placed, dict) else None
 
 
 def _open_anywhere(ctx: Context, most: int, known: Mapping[str, BriefLine]) -> list[Row]:
-    """What is open anywhere else in the workspace, newest first: it may block this task too."""
+    """Open cards from the rest of the workspace, newest first: they may block this task too."""
     rows = newest_items(ctx.tx, ctx.workspace, "card", OPEN_KINDS, OPEN, min(most, MOST_OPEN))
     others = [row for row in rows if row["ref"] not in known]
     gone = retracted_among(ctx, [row["ref"] for row in others])
@@ -302,7 +303,7 @@ def _open_label(kind: str) -> str:
 
 def _in_force(ctx: Context, scope: Scope, most: int) -> list[tuple[Node, str]]:
     live = _durable_cards(ctx, scope, ("decision", *OPEN_KINDS), most)
-    # An answered question says nothing to somebody who comes back; what was decided does, whatever its status.
+    # An answered question is of no use to a reader who resumes the work; a decision is, whatever its status.
     live = [card for card in live if card.type == "decision" or card.status == OPEN]
     doubts = suspects(ctx, scope, [card.id for card in live])
     assessed = verdicts(ctx, [card.id for card in live])
@@ -310,7 +311,7 @@ def _in_force(ctx: Context, scope: Scope, most: int) -> list[tuple[Node, str]]:
 
 
 def _card_alarm(verdict: Verdict | None, doubt: Suspect | None) -> str:
-    """What speaks against a card: what it rests on across the stores, or on the branch that is looked at."""
+    """What invalidates a card: its premises across the stores, or on the current branch."""
     if verdict is not None and verdict.doubts:
         return ", ".join(verdict.doubts)
     return Suspicion(doubt.path[-1], doubt.because.rpartition(" ")[2]).label if doubt is not None else ""
@@ -322,6 +323,6 @@ def _card_entry(card: Node, rank: float, alarm: str) -> BriefLine:
     label = "REJECTED" if rejected else _open_label(kind)
     label = ", ".join(part for part in (label, "draft" if is_draft(card.tags) else "") if part)
     title, text = card.title or "", card.text or ""
-    # A title that was cut from the text says nothing that the text does not.
+    # A title that was cut from the text adds nothing to it.
     whole = f"{title}: {text}" if title and text and not text.startswith(title.rstrip("…. ")) else text or title
     return BriefLine(kind, card.id, whole, label, rank, alarm, short=title)

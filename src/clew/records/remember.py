@@ -1,4 +1,4 @@
-"""remember: one call that keeps anything. The agent chooses the kind; where the record lives is our business."""
+"""remember: one call to store any record. The agent chooses the kind; Clew chooses the store."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Remember(Input):
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What became of a record: `state` is kept or proposed."""
+    """The outcome for a record: `state` is kept or proposed."""
 
     id: str
     kind: str
@@ -108,7 +108,7 @@ class Noted:
     may_contradict: tuple[tuple[str, str], ...] = ()
     repeats: tuple[tuple[str, str], ...] = ()
     related: tuple[tuple[str, str], ...] = ()
-    """Others about the same thing. Whether they agree is for the author to judge, who has both at hand."""
+    """Others about the same subject. The author, who can see both, judges whether they agree."""
     proposal: str | None = None
     written: bool = True
     settled: tuple[str, ...] = ()
@@ -145,10 +145,10 @@ def _became(result: dict[str, Any]) -> str:
 
 
 def _near_lines(result: dict[str, Any]) -> list[str]:
-    """What it contradicts and repeats, what the author can do about that, and what is about the same."""
+    """Conflicts and duplicates, the author's options for them, and records about the same subject."""
     lines = []
     for name, word in _TOLD.items():
-        # Beside one that is sure, those that only may be would hide it.
+        # Next to a certain contradiction, possible ones would only hide it.
         told = [] if name == "may_contradict" and result["contradicts"] else result.get(name, [])
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in told[:SHOWN]]
     if result["state"] == "proposed" and result["contradicts"]:
@@ -157,7 +157,7 @@ def _near_lines(result: dict[str, Any]) -> list[str]:
 
 
 def _ways_on(result: dict[str, Any], against: list[str]) -> str:
-    """What the author can do about a contradiction. Who said already that both hold, said it of another's record."""
+    """The author's options for a contradiction. If they already said that both hold, the other is not theirs."""
     instead = f"if it takes their place, say it again with replaces=[{', '.join([*result['replaces'], *against])}]"
     if set(against) <= set(result.get("coexists_with", [])):
         return f"{instead}; whether both hold is for a person to say where a record is another's"
@@ -190,7 +190,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
 
 
 def _suspicion(ctx: Context, args: Remember, id: str) -> str | None:
-    """A premise of the new record that does not hold, which its author may not know."""
+    """A premise of the new record that no longer holds, which its author may not know."""
     if not args.rests_on:
         return None
     with ctx.reading() as bound:
@@ -199,8 +199,8 @@ def _suspicion(ctx: Context, args: Remember, id: str) -> str | None:
 
 
 def _checked_text(args: Remember) -> str:
-    # Lines that the author broke stay. Blanks within a single line are folded, so that the same statement is the same
-    # text.
+    # Line breaks by the author stay. Whitespace within a single line is collapsed, so that the same
+    # statement gives the same text.
     text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
     for field, value in (("text", text), ("why", args.why), ("title", args.title)):
         if value is not None and not value.strip():
@@ -244,7 +244,7 @@ def _texts(records: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def _durable(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
-    """What holds until it is replaced is a block of the governed memory."""
+    """A record that holds until it is replaced is stored as a block in governed memory."""
     check = _check(args, kind)
     odds = read_ahead(ctx, kind, text)
     with governed_transaction(ctx) as bound:
@@ -253,7 +253,7 @@ def _durable(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         kept = keep_within(bound, record, odds)
         if kept.written:
             _link(bound, kept.id, record)
-        # What only waits for a person has replaced nothing yet; then approval does it.
+        # A record that is only proposed has replaced nothing yet; its approval does that.
         if kept.state == "kept":
             _take_back(bound, args, others, kept.id)
         if kept.restates is not None:
@@ -263,7 +263,7 @@ def _durable(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
 
 
 def _record(ctx: Context, args: Remember, kind: str, text: str) -> tuple[Record, list[str]]:
-    """The record, and what it takes the place of beside blocks: a question, card or thought is withdrawn with it."""
+    """The record, and what it replaces other than blocks: a question, card or thought is withdrawn with it."""
     task, step = _place(ctx, args)
     rests_on = tuple(existing(ctx, id, "rests_on") for id in args.rests_on)
     replaces = [_replaceable(ctx, args, id) for id in args.replaces]
@@ -292,7 +292,7 @@ def _link(ctx: Context, id: str, record: Record) -> None:
 
 
 def _replaceable(ctx: Context, args: Remember, given: str) -> str:
-    """The id of a record that something can take the place of: it holds, waits, or is open."""
+    """The id of a record that can be replaced: it is in force, proposed or open."""
     id = existing(ctx, given, "replaces")
     verdict = verdict_of(ctx, id)
     heir = verdict.replaced_by or verdict.settled_by
@@ -314,7 +314,7 @@ def _replaceable(ctx: Context, args: Remember, given: str) -> str:
 
 
 def _block(ctx: Context, id: str) -> str:
-    """The id of a standing record: only those contradict each other."""
+    """The id of a durable record: only those contradict each other."""
     found = existing(ctx, id, "coexists_with")
     if kind_of(ctx, found) != "block":
         raise invalid("coexists_with", f"{found} is no durable record", "Leave it out: nothing contradicts it.")
@@ -322,7 +322,7 @@ def _block(ctx: Context, id: str) -> str:
 
 
 def _take_back(ctx: Context, args: Remember, replaced: Iterable[str], by: str) -> None:
-    """What the new record takes the place of falls in the same transaction: both happen, or neither."""
+    """Withdraw what the new record replaces, in the same transaction: both happen, or neither."""
     for old in replaced:
         retract_within(ctx, old, retraction(ctx, old, shorten(args.why or args.text, 200), by))
 
@@ -355,7 +355,7 @@ def _statements(records: Iterable[Block]) -> tuple[tuple[str, str], ...]:
 
 
 def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
-    """The task and step that a record belongs to; the caller's own task where none is named."""
+    """The task and step that a record belongs to; defaults to the caller's own task."""
     named = args.task.strip().upper() if args.task is not None else open_focus(ctx)
     if named is None:
         return None, None
@@ -371,23 +371,23 @@ def _step_of(ctx: Context, task: Work, given: str) -> str:
 
 
 def _strict_step(ctx: Context, task: Work) -> str | None:
-    """In a strict task the reasons of a step are what its gate asks for, so a record belongs to the step in hand."""
+    """In a strict task the gate of a step requires its reasons, so a record is linked to the current step."""
     following = first_open(ctx, task.id) if task.is_task and task.reasoning_mode == "strict" else None
     return following.path if following is not None else None
 
 
 def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
-    """Open and past things are cards of the task they belong to, or of the caller's branch."""
+    """Open questions and past events are stored as cards of their task, or of the caller's branch."""
     with writing_about(ctx, *(bare_id(ctx, id, "replaces") for id in args.replaces)) as bound:
         task, step = _place(bound, args)
         scope = _scope(bound, task)
         body = text if args.why is None else f"{text}\nWhy: {args.why}"
         title = args.title or shorten(text.splitlines()[0], 120)
         card = Card(None, kind, title, None if body == title else body, tags=areas(args.about), meta=_meta(args))
-        # Before it is written, or the card would find itself.
+        # Checked before it is written, or the card would find itself.
         repeats = same_cards(bound, scope, kind, title)
         written = write_card(bound, scope, card, supports=_supported(args, kind), step=step)
-        # In the same transaction, so that an id that does not exist leaves no half-linked card behind.
+        # In the same transaction, so that an unknown id leaves no half-linked card behind.
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
         _take_back(bound, args, (_replaceable(bound, args, id) for id in args.replaces), written.card_id)
@@ -395,7 +395,7 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
 
 
 def _supported(args: Remember, kind: str) -> tuple[str, ...]:
-    """A test or a result that names cards speaks for them."""
+    """A test or a result that names cards supports them."""
     named = [id.strip().upper() for id in args.rests_on] if kind in ("test", "evidence") else []
     return tuple(id for id in named if CARD.fullmatch(id))
 
@@ -407,7 +407,7 @@ def _scope(ctx: Context, task: str | None) -> Scope:
 
 
 def areas(about: list[str]) -> tuple[str, ...]:
-    """Anchors of what it is about become tags, under which views of an area find it."""
+    """Anchors that the record is about become tags, so that queries by area find it."""
     return tuple(sorted({item.strip().lower() for item in about if ANCHOR.fullmatch(item.strip().lower())}))
 
 
@@ -417,7 +417,7 @@ def _meta(args: Remember) -> dict[str, Any]:
 
 
 def same_cards(ctx: Context, scope: Scope, kind: str, title: str) -> tuple[tuple[str, str], ...]:
-    """Cards of the scope that say the same in other letters."""
+    """Cards of the scope with the same title, except for case and spelling."""
     wanted = " ".join(title.lower().split())
     found = nodes(ctx, scope.branch, scope.graph, types=(kind,), limit=LOOKED_AT).nodes
     alike = [card for card in found if " ".join((card.title or "").lower().split()) == wanted]
@@ -425,7 +425,7 @@ def same_cards(ctx: Context, scope: Scope, kind: str, title: str) -> tuple[tuple
 
 
 def existing(ctx: Context, id: str, field: str) -> str:
-    """The id of a record that is there."""
+    """The id of an existing record."""
     found = bare_id(ctx, id, field)
     if find_record(ctx, found, Open(id=found, limit=1)) is None:
         raise unknown_record(found)

@@ -1,4 +1,4 @@
-"""restore: brings a record back that was withdrawn, replaced or removed from its file."""
+"""restore: reinstates a record that was withdrawn, replaced or removed from its file."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _state(ctx: Context, id: str) -> State:
     known = state_of(ctx, id)
     if known is not None:
         return known
-    # What search does not hold: a job, an anchor, a block that was removed from its file.
+    # Records that are not in the search index: a job, an anchor, a block that was removed from its file.
     opened = find_record(ctx, id, Open(id=id, limit=1))
     if opened is None:
         raise unknown_record(id)
@@ -126,7 +126,7 @@ def _state(ctx: Context, id: str) -> State:
 
 
 def _check_held(ctx: Context, id: str) -> None:
-    """Refuse a record that never held: to restore it would decide what a person was asked."""
+    """Refuse a record that was never in force: restoring it would make a decision that is up to a person."""
     if kind_by_form(id) != BLOCK or PROPOSAL.fullmatch(id) or has_held(ctx, id):
         return
     block = last_said(ctx, id)
@@ -150,7 +150,7 @@ def _check_held(ctx: Context, id: str) -> None:
 
 
 def _check_single_successor(ctx: Context, id: str, why: str) -> None:
-    """Refuse where another record took the place of what this one had replaced: then two would hold there."""
+    """Refuse if another record has replaced a predecessor of this one: then two would be in force there."""
     for old in predecessors(ctx, id):
         heir = heir_of(ctx, old)
         if heir is not None and heir != id and heir not in later(ctx, id):
@@ -163,7 +163,7 @@ def _check_single_successor(ctx: Context, id: str, why: str) -> None:
 
 
 def _staged(ctx: Context, id: str, why: str) -> Restoration | None:
-    """The proposal that does all of it, where somebody else has to agree to a part."""
+    """The proposal for the whole restore, if any part needs approval."""
     if kind_by_form(id) != BLOCK or PROPOSAL.fullmatch(id):
         return None
     behind, before = later(ctx, id), predecessors(ctx, id)
@@ -174,7 +174,7 @@ def _staged(ctx: Context, id: str, why: str) -> Restoration | None:
 
 
 def _withdraw_successors(ctx: Context, id: str, why: str) -> list[str]:
-    """What holds in the place of the record is withdrawn, until it holds itself."""
+    """Withdraw the current successors of the record, until the record is in force itself."""
     gone: list[str] = []
     while len(gone) < LONGEST:
         heir = heir_of(ctx, id)

@@ -1,4 +1,4 @@
-"""resume: where the work stands, what binds, what was decided, what is open, what waits and what is next."""
+"""resume: the status of the work, the rules and decisions in force, what is open or waiting, and the next call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MOST_UNPROVEN = 5
 MOST_OTHERS = 5
 ALARM = 90
 FEW_DONE = 5
-"""Done steps that are named; of more only those that nobody saw pass or claimed."""
+"""Maximum number of done steps to name; beyond it, only those whose test was neither seen to pass nor claimed."""
 MOST_NOTES = 20
 
 
@@ -73,7 +73,7 @@ def resume(ctx: Context, args: Resume) -> dict[str, Any]:
 
 
 def _take_up(ctx: Context, named: str | None) -> None:
-    """What was named is what `close` and `remember` are about from now on, unless nothing is left to do there."""
+    """Focus what was named, so that later `close` and `remember` calls apply to it, unless it has no open steps."""
     if named is None:
         return
     with ctx.reading() as reading:
@@ -83,16 +83,16 @@ def _take_up(ctx: Context, named: str | None) -> None:
 
 
 def current_status(ctx: Context, args: Resume) -> dict[str, Any]:
-    """What resume answers, for whoever tells it in another way and counts that itself."""
+    """What resume returns, for callers that render it differently and count that themselves."""
     sync(ctx)
     limit = MOST_CHARS if args.all else args.max_chars
     with ctx.reading() as reading:
         work = _work(reading, args.task)
         texts = _texts(reading, work)
-    # Between two reads and not inside one: a search opens transactions of its own.
+    # Between two reads and not inside one: a search opens its own transactions.
     recalled = recall_of(ctx, work, texts)
     with ctx.reading() as reading:
-        # Read again, because somebody may have closed or renamed the task while the search ran.
+        # Read again: the task may have been closed or renamed while the search ran.
         work = _work(reading, args.task)
         most = most_read(limit)
         if work is not None and work.is_task:
@@ -106,9 +106,9 @@ def current_status(ctx: Context, args: Resume) -> dict[str, Any]:
 
 
 def _work(ctx: Context, named: str | None) -> Work | None:
-    """What is named, else what the caller works on, else what its client last worked on, else the focus of all.
+    """The named task, else the caller's own, else the one its client last worked on, else the workspace focus.
 
-    Only shown, never acted on: so it may be another's, as long as it is open.
+    For display only, never to act on, so it may be another caller's as long as it is open.
     """
     if named is not None:
         return work_by_id(ctx, named.strip().upper())
@@ -116,7 +116,7 @@ def _work(ctx: Context, named: str | None) -> Work | None:
 
 
 def _texts(ctx: Context, work: Work | None) -> list[str]:
-    """The task's own words, the nearest first."""
+    """The task's own texts, most specific first."""
     if work is None:
         return []
     step = first_open(ctx, work.id) if work.is_task else None
@@ -159,7 +159,7 @@ def _title(work: Work) -> str:
 
 
 def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[BriefLine, ...]:
-    """Done steps by name while they are few; of many only those whose test nobody has so much as claimed to pass."""
+    """Names the done steps if they are few; if many, only those whose test is not even claimed to pass."""
     few = len(steps) <= FEW_DONE
     found = [(step, proofs[step.id]) for step in steps]
     return tuple(
@@ -171,7 +171,7 @@ UNTRIED = (UNPROVEN, FAILED, OVERRIDDEN)
 
 
 def _done(step: Step, proof: Proof) -> BriefLine:
-    """A done step with its grade, and the reason of one that was closed without proof; never the command."""
+    """A done step with its grade, and the reason if it was closed without proof; never the command."""
     grade = SEEN if proof.state in (PROVEN, STALE) else proof.state
     marks = (", not the step's test" if proof.of_another_command else "") + (", stale" if proof.changed else "")
     reason = f": {shorten(proof.reason, ALARM)}" if proof.reason and proof.state in UNTRIED else ""
@@ -180,7 +180,7 @@ def _done(step: Step, proof: Proof) -> BriefLine:
 
 @dataclass(frozen=True, slots=True)
 class _Noted:
-    """What was noted: about the step in hand, which stands in its line, and about the rest of the task."""
+    """Notes: those about the current step, which are shown on its line, and the rest of the task's."""
 
     here: str
     others: tuple[BriefLine, ...]
@@ -203,11 +203,11 @@ def _noted(ctx: Context, view: StatusView) -> _Noted:
 
 
 def _now(view: StatusView, noted: str) -> str:
-    """The next step with what shows that it is done, who holds it and what stands in its way."""
+    """The next step, with its acceptance criteria, who has claimed it and what blocks it."""
     step, subject = view.subject.first_open, view.subject
     if step is None:
         return f"now {view.outlook.now}"
-    # These two are confirmed by closing the step, so they are nothing to do before it.
+    # These two are confirmed by closing the step, so they are not to-dos before it.
     checks = [name for name in subject.gates[step.id].missing if name not in ("criteria", "tests")]
     parts = [*_asked_of(step, checks), *_stands(step, view, noted)]
     told = "; ".join(shorten(one_line(part), 160) for part in parts)
@@ -224,7 +224,7 @@ def _asked_of(step: Step, checks: list[str]) -> Iterator[str]:
 
 
 def _stands(step: Step, view: StatusView, noted: str) -> Iterator[str]:
-    """What was reached so far, and what stands in the way."""
+    """What was reached so far, and what blocks progress."""
     proof, lease = view.open_proof, view.subject.lease
     if proof is not None and proof.state != UNPROVEN:
         yield f"so far {shorten(proof.line(), ALARM)}"
@@ -238,7 +238,7 @@ def _stands(step: Step, view: StatusView, noted: str) -> Iterator[str]:
 
 
 def _record_sections(records: Records, since: Section) -> tuple[Section, ...]:
-    """In the order in which they are read: what binds, what was decided, what is new, what is open, what is known."""
+    """The record sections in reading order: what binds, what was decided, what is new, open and known."""
     kept = [
         Section(name, entries, unread=records.unread.get(name, 0), unread_kind=_KIND_OF.get(name, name))
         for name, entries in records.view.items()
@@ -252,13 +252,13 @@ _KIND_OF = {"rules": "rule", "decisions": "decision", "known": "fact"}
 
 
 def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Section:
-    """What others did since the caller was last here, the newest first; one entry for each author and deed."""
+    """What others did since the caller's last visit, newest first; one entry per author and action."""
     since = unseen_since(ctx)
     if since is None:
         return Section("since")
-    # After a long absence only the end is read; how many came before it is counted below.
+    # After a long absence only the most recent events are read; the number skipped is counted below.
     first = max(since, ctx.ws.event_seq - MOST_EVENTS)
-    # The newest first, so that a deed stands where it happened last.
+    # Newest first, so that an action is listed at its latest occurrence.
     events = [event for event in events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS) if event.agent != ctx.agent]
     told = activity_lines(ctx, events[::-1], proofs, records.proposed)
     return Section(
@@ -272,7 +272,7 @@ def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Secti
 
 
 def _waits(ctx: Context, view: StatusView | None, records: Records) -> str:
-    """What goes on only when somebody acts: questions of people, proposals, questions of jobs, queued jobs."""
+    """What needs someone to act: questions from people, proposals, questions from jobs, queued jobs."""
     found = [*questions_told(ctx), *_waiting_proposals(records), *_waiting_checks(list(records.unapproved))]
     if view:
         found += _waiting_work(view)
@@ -283,7 +283,7 @@ def _waiting_proposals(records: Records) -> Iterator[str]:
     staged = records.staged
     if not staged:
         return
-    # Those about a record are shown in the line of that record.
+    # Proposals about a record are shown on the line of that record.
     others = [block for block in staged if block.id not in records.proposed]
     left = len(others) - 2 + records.waiting - len(staged)
     named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in others[:2])
@@ -299,7 +299,7 @@ def _waiting_checks(checks: list[str]) -> Iterator[str]:
 
 
 def _waiting_work(view: StatusView) -> Iterator[str]:
-    """Stale proofs, and jobs that need somebody."""
+    """Stale proofs, and jobs that need a person."""
     if any(proof.state == STALE for proof in view.proofs.values()):
         yield f"stale proofs: {clew_command(f'prove --task {view.work.id} --again --stale')}"
     delegated = view.delegated
@@ -321,19 +321,19 @@ def _counted(count: int, noun: str) -> str:
 
 def _proposal(block: blocks.Block) -> str:
     if block.get("Type") in ("record", "edit"):
-        return f"about {block.get('TargetBlock')}"  # the record itself is shown where its kind is
+        return f"about {block.get('TargetBlock')}"  # the record itself is listed under its kind
     try:
         return one_line(statement_of(block))
     except ClewError:
-        return ""  # its operations cannot be read; the id is enough to open it
+        return ""  # its operations cannot be parsed; the id is enough to open it
 
 
 def _next(ctx: Context, view: StatusView) -> str:
-    """The one call that goes on. It names the task unless that is the caller's own focus."""
+    """The one call that continues the work. It names the task unless that is the caller's own focus."""
     task, step = view.work, view.subject.first_open
-    # The line is pasted as it stands, and without the name it would act on the caller's own task.
+    # The line is pasted verbatim; without the id it would act on the caller's own task.
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
-    if step is not None and step.canceled:  # only such steps are left, and none of them lets the task end
+    if step is not None and step.canceled:  # only canceled steps are left, and none of them lets the task end
         gone = {"task": task.id, "step_id": step.id}
         drop = command("op_call", {"name": "tasks_delete", "arguments": gone})
         return f"{drop}, which drops the canceled {step.path}"
@@ -352,7 +352,7 @@ def _next(ctx: Context, view: StatusView) -> str:
 
 
 def _another(ctx: Context) -> str:
-    """What to do when a task is over: another one that is open, else a new one."""
+    """What to do when a task is finished: another open task, else a new one."""
     left = open_tasks(ctx, MOST_TASKS)
     if not left:
         return BEGIN
@@ -364,7 +364,7 @@ BEGIN = "start, with the title of what is to be done"
 
 
 def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float], most: int) -> Brief:
-    """Without a task: plans and open tasks, rules, the newest decisions, what waits."""
+    """The brief without a task: plans and open tasks, rules, the newest decisions, what is waiting."""
     records = records_of(ctx, None, Topic(recalled=recalled), most)
     tasks = open_tasks(ctx, MOST_TASKS + 1) if plan is None else _left(ctx, plan)
     shown = tasks[:MOST_TASKS]
@@ -393,8 +393,8 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float], most:
 
 
 def _begin(ctx: Context) -> str:
-    """What to do where nothing is to be done; in an empty workspace, what is kept may be in another one."""
-    # An empty workspace mostly means that a client was started in another directory than before.
+    """What to suggest when there is no work; an empty workspace lists others that may hold the records."""
+    # An empty workspace usually means that the client was started in a different directory than before.
     others = other_workspaces(ctx, MOST_OTHERS) if not ctx.ws.event_seq else []
     if not others:
         return BEGIN
@@ -403,7 +403,7 @@ def _begin(ctx: Context) -> str:
 
 
 def _unproven(ctx: Context, plan: Work | None) -> Section:
-    """What finished tasks were closed on without proof, a line for each: it stays listed until it is proven."""
+    """Finished tasks that were closed without proof, one line each; listed until they are proven."""
     found = unproven_since(ctx)
     if plan is not None:
         mine = {task.id for task in tasks_of(ctx, plan.id)}
@@ -420,7 +420,7 @@ def _unproven(ctx: Context, plan: Work | None) -> Section:
 
 
 def _doubted(found: list[tuple[Step, Proof]]) -> str:
-    """Such as `3 steps: 2 claimed (s:0, s:2); s:1 writer unproven: no compiler here`."""
+    """For example `3 steps: 2 claimed (s:0, s:2); s:1 writer unproven: no compiler here`."""
     counted = {state: [step.path for step, proof in found if proof.state == state] for state in (CLAIMED, STALE)}
     named = [
         f"{step.path} {shorten(one_line(step.title), 40)} {proof.state}"
@@ -434,7 +434,7 @@ def _doubted(found: list[tuple[Step, Proof]]) -> str:
 
 
 def _repeated(task: str, found: list[tuple[Step, Proof]]) -> str:
-    """The command that runs again what was seen to pass before files changed."""
+    """The command that repeats a run that was seen to pass before files changed."""
     stale = any(proof.state == STALE for _, proof in found)
     return f"; {clew_command(f'prove --task {task} --again --stale')}" if stale else ""
 

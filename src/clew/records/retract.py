@@ -1,4 +1,4 @@
-"""retract: one call that withdraws any record, whichever store keeps it. Nothing is lost; both ends say so."""
+"""retract: one call that withdraws any record, in any store. Nothing is lost; both ends are marked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ declare_events(
 
 MOST_RESTING = 50
 MOST_CHARS = 400
-"""What an agent is told when nothing is wrong fits into this."""
+"""Maximum characters of a successful response."""
 
 
 class Retract(Input):
@@ -79,7 +79,7 @@ def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     resting, total = result["rested_on_it"], result["rested_count"]
     if not total:
         return lines
-    # What the first lines and the frame of this one leave; ids are named as long as they fit.
+    # The room left by the first lines and the frame of this one; ids are listed as long as they fit.
     room = MOST_CHARS - sum(len(line) + 1 for line in lines) - len(f"rested on it ({total}): , ...")
     named: list[str] = []
     for id in resting:
@@ -135,7 +135,7 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
         kind, done = retract_within(bound, id, said)
         restored = [old for old in before if old not in replaced_among(bound, before)]
         known = verdicts(bound, resting)
-    # What was replaced or withdrawn itself needs no second look.
+    # Records that were replaced or withdrawn themselves need no review.
     fallen = {other for other, verdict in known.items() if verdict.state in (State.REPLACED, State.WITHDRAWN)}
     shown = [other for other in resting if other not in fallen and other != said.replaced_by]
     if done.proposal is not None:
@@ -163,7 +163,7 @@ def _meant(ctx: Context, given: str) -> str:
 
 
 def retract_within(ctx: Context, id: str, said: Retraction) -> tuple[str, Retracted]:
-    """Withdraw a record in the transaction that is open; its kind, and what became of it."""
+    """Withdraw a record in the open transaction; returns its kind and the outcome."""
     kind = _checked(ctx, id, said)
     was, state = status_of(ctx, id), state_of(ctx, id)
     if state is State.WITHDRAWN and kind in (BLOCK, CARD, THOUGHT):
@@ -178,7 +178,7 @@ def retract_within(ctx: Context, id: str, said: Retraction) -> tuple[str, Retrac
 
 
 def retraction(ctx: Context, id: str, why: str, replaced_by: str | None) -> Retraction:
-    """The reason on one line and without secrets, for it is shown wherever the record is."""
+    """The reason on one line and without secrets, because it is shown wherever the record is."""
     why, masked = screened(" ".join(clean(why).split()))
     if not why:
         raise invalid("why", "must not be blank", "Say why it no longer holds.", kind="non_empty")
@@ -190,7 +190,7 @@ def retraction(ctx: Context, id: str, why: str, replaced_by: str | None) -> Retr
 
 
 def writing_about(ctx: Context, *ids: str) -> AbstractContextManager[Context]:
-    """A transaction in which records may be taken back: that of a block looks after its files too."""
+    """A transaction in which records may be retracted: for a block it also updates the files."""
     kinds = (kind_by_form(id) for id in ids)
     own = next(
         (found for found in (writer.find(kind) for kind in kinds if kind is not None) if found is not None), None
@@ -199,7 +199,7 @@ def writing_about(ctx: Context, *ids: str) -> AbstractContextManager[Context]:
 
 
 def _checked(ctx: Context, id: str, said: Retraction) -> str:
-    """The kind of the record; refused when there is none, or nothing that could replace it."""
+    """The kind of the record; refused if it does not exist, or the replacement does not."""
     kind = kind_of(ctx, id)
     if kind is None or not _is_there(ctx, id):
         raise unknown_record(id)
@@ -209,7 +209,7 @@ def _checked(ctx: Context, id: str, said: Retraction) -> str:
 
 
 def _check_successor(ctx: Context, id: str, said: Retraction) -> None:
-    """Refuse a successor that does not hold itself, a second one, and one that stands before the record."""
+    """Refuse a successor that is not in force, a second one, and a predecessor of the record."""
     instead = said.replaced_by
     if instead is None:
         return
@@ -265,13 +265,13 @@ def _gone(ctx: Context, id: str, said: Retraction, instead: str) -> ClewError:
 
 
 def _is_there(ctx: Context, id: str) -> bool:
-    """Whether open would show it. What opening it would remark on is no business of this call."""
+    """Whether open would show it. Warnings from opening it are suppressed."""
     quiet = Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.agent, ws=ctx.ws)
     return find_record(quiet, id, Open(id=id, limit=1)) is not None
 
 
 def _withdraw(ctx: Context, kind: str, id: str, said: Retraction) -> Retracted:
-    """In the way of its domain; a record whose domain has none is marked as disowned where it is found."""
+    """Withdraw by the domain's own operation; a record whose domain has none is marked as disowned in the index."""
     own = retracter.find(kind)
     if own is not None:
         return own(ctx, id, said)

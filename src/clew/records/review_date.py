@@ -1,4 +1,4 @@
-"""A date to look at a record again, as people write it: `2027-01-05`, `next friday`, `in 2 weeks`."""
+"""Parses review dates as people write them: `2027-01-05`, `next friday`, `in 2 weeks`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = {"day": (1, 0), "week": (7, 0), "fortnight": (14, 0), "month": (0, 1), 
 
 
 def review_date(given: str, now_ms: int, without: Json) -> str:
-    """The day as YYYY-MM-DD. What names no day is refused: a date that nobody can compare is never due.
+    """The date as YYYY-MM-DD. Input without a date is refused: a date that cannot be compared is never due.
 
     `without` are the arguments of the call without it.
     """

@@ -1,7 +1,7 @@
-"""What took the place of what, and what comes back when a successor is withdrawn.
+"""Succession: which record replaced which, and what is restored when a successor is withdrawn.
 
-At most one successor of a record holds. A record is in force while it was not withdrawn itself and none of its
-successors, or of theirs, holds.
+At most one successor of a record is in force. A record is in force while it was not withdrawn itself
+and none of its successors, direct or indirect, is in force.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from clew.store.database import Row, placeholders
 
 ANSWERS = "answers"
 LONGEST = 50
-"""Records that a line of replacements is followed over."""
+"""Maximum length of a line of replacements that is followed."""
 _SUCCEEDS = ("supersedes", REPLACES)
 _HOLDS = (State.IN_FORCE, State.OPEN, State.SETTLED)
-"""What an heir may be: a question that was answered still stands in the place of the one before it."""
+"""States of an heir: an answered question still takes the place of its predecessor."""
 
 
 def states_of(ctx: Context, ids: Iterable[str]) -> dict[str, State]:
-    """The states of those that search knows."""
+    """The states of those that are in the search index."""
     rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, list(ids))
     return {row["ref"]: state_of_row(row) for row in rows}
 
@@ -42,7 +42,7 @@ def state_of(ctx: Context, id: str) -> State | None:
 
 
 def predecessors(ctx: Context, id: str) -> list[str]:
-    """The records whose place a record took, as it says itself or as was said when they were replaced."""
+    """The records that a record replaced, by its own fields or by the retraction that replaced them."""
     own = [row["id"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])]
     named = [row["target"] for row in item_reads.links_of(ctx.tx, ctx.workspace, own) if row["relation"] in _SUCCEEDS]
     sql = "SELECT to_id FROM record_link WHERE workspace = ? AND from_id = ? AND rel = ? ORDER BY seq"
@@ -51,7 +51,7 @@ def predecessors(ctx: Context, id: str) -> list[str]:
 
 
 def earlier(ctx: Context, id: str) -> list[str]:
-    """The records before one in its line of replacements, the nearest first."""
+    """The predecessors of a record in its line of replacements, nearest first."""
     found: list[str] = []
     frontier = [id]
     while frontier and len(found) < LONGEST:
@@ -63,7 +63,7 @@ def earlier(ctx: Context, id: str) -> list[str]:
 
 
 def later(ctx: Context, id: str) -> list[str]:
-    """The records behind one in its line of replacements, the nearest first."""
+    """The successors of a record in its line of replacements, nearest first."""
     found: list[str] = []
     frontier = [id]
     while frontier and len(found) < LONGEST:
@@ -75,7 +75,7 @@ def later(ctx: Context, id: str) -> list[str]:
 
 
 def successors_of(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Of each of these records those that took its place, or were meant to."""
+    """For each of these records, those that replaced it, or were meant to."""
     found: dict[str, list[str]] = {id: [] for id in ids}
     named = [row for row in item_reads.links_to(ctx.tx, ctx.workspace, list(found)) if row["relation"] in _SUCCEEDS]
     items = item_reads.items_by_id(ctx.tx, ctx.workspace, sorted({row["id"] for row in named}))
@@ -88,7 +88,7 @@ def successors_of(ctx: Context, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _linked_to(ctx: Context, ids: Sequence[str], relations: Sequence[str]) -> list[Row]:
-    """What calls have said points to these records, in the order in which it was said."""
+    """Stored links of calls to these records, in the order in which they were created."""
     if not ids:
         return []
     sql = (
@@ -99,17 +99,17 @@ def _linked_to(ctx: Context, ids: Sequence[str], relations: Sequence[str]) -> li
 
 
 def replaced_among(ctx: Context, ids: Sequence[str]) -> list[str]:
-    """Those that something else took the place of, or that something answered."""
+    """Those that were replaced by something else, or answered."""
     return [id for id, state in states_of(ctx, ids).items() if state in (State.REPLACED, State.SETTLED)]
 
 
 def heir_of(ctx: Context, id: str) -> str | None:
-    """The record that holds today in the place of another."""
+    """The record that is in force today in the place of another."""
     return heirs_of(ctx, [id]).get(id)
 
 
 def heirs_of(ctx: Context, ids: Iterable[str]) -> dict[str, str]:
-    """Of those of the records in whose place another holds today, that one; a step along all lines at a time."""
+    """For those of the records that have one, the heir in force today; follows all lines one step at a time."""
     heirs: dict[str, str] = {}
     seen = {id: {id} for id in ids}
     frontiers = {id: [id] for id in seen}
@@ -133,7 +133,7 @@ def _next_along(ctx: Context, frontiers: dict[str, list[str]], seen: dict[str, s
 
 
 def answers_to(ctx: Context, ids: Sequence[str]) -> dict[str, str]:
-    """Of each question that is answered the record that answers it and holds, the newest."""
+    """For each answered question, the newest record in force that answers it."""
     named = _linked_to(ctx, ids, (ANSWERS, REPLACES))
     states = states_of(ctx, {row["from_id"] for row in named})
     holding = [row for row in named if row["from_id"] in states and not states[row["from_id"]].is_over]
@@ -141,7 +141,7 @@ def answers_to(ctx: Context, ids: Sequence[str]) -> dict[str, str]:
 
 
 def precedes(ctx: Context, old: str, new: str) -> bool:
-    """Whether a record stands before another in a line of replacements."""
+    """Whether a record comes before another in a line of replacements."""
     seen, frontier = {new}, [new]
     while frontier and len(seen) < LONGEST:
         frontier = [item for id in frontier for item in predecessors(ctx, id) if item not in seen]
@@ -153,7 +153,7 @@ def precedes(ctx: Context, old: str, new: str) -> bool:
 
 @withdrawn("records")
 def restore_predecessors(ctx: Context, ids: Sequence[str]) -> list[str]:
-    """What these records had replaced holds again, unless it was withdrawn for its own reason meanwhile."""
+    """Restore what these records had replaced, unless it was withdrawn for its own reason meanwhile."""
     restored: list[str] = []
     waiting, seen = list(ids), set(ids)
     while waiting and len(seen) < LONGEST:
@@ -163,9 +163,9 @@ def restore_predecessors(ctx: Context, ids: Sequence[str]) -> list[str]:
                 continue
             seen.add(old)
             state = state_of(ctx, old)
-            # A question that was answered is settled; a block of work that is done stays done.
+            # An answered question is settled; a done block of work stays done.
             is_block = kind_by_form(old) == BLOCK
-            # What was replaced while it waited for a person never held, and does not begin to.
+            # A record that was replaced before approval was never in force, and is not restored.
             ended = (state is State.REPLACED and (not is_block or has_held(ctx, old))) or (
                 state is State.SETTLED and not is_block
             )
@@ -178,7 +178,7 @@ def restore_predecessors(ctx: Context, ids: Sequence[str]) -> list[str]:
 
 
 def bring_back_any(ctx: Context, id: str, why: str) -> bool:
-    """Restore a record of whatever store without asking anybody; false where its kind cannot be restored."""
+    """Restore a record of any store without approval; false if its kind cannot be restored."""
     kind = kind_by_form(id) or kind_of(ctx, id)
     if kind == "block":
         bring_back(ctx, id, why)
@@ -186,7 +186,7 @@ def bring_back_any(ctx: Context, id: str, why: str) -> bool:
         restore = restorer.find(kind or "")
         ended = retraction_of(ctx, id)
         if restore is None or ended is None or ended.replaced_by is None:
-            return False  # it was not replaced by a call, so its end is its own
+            return False  # it was not replaced by a call, so it ended for its own reason
         restore(ctx, id, why, ended.was)
     lift_retractions(ctx, id)
     ctx.emit("records", "record_restored", id, {"why": why})
@@ -194,7 +194,7 @@ def bring_back_any(ctx: Context, id: str, why: str) -> bool:
 
 
 def replace_again(ctx: Context, id: str) -> list[str]:
-    """A successor came back: what it had replaced, and what holds since then, gives way again."""
+    """A successor was restored: what it had replaced, and what is in force since then, is marked as replaced again."""
     again = []
     for old in predecessors(ctx, id):
         if state_of(ctx, old) in LIVE:

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"(?:\S*:|s)?(\d{1,9})", re.IGNORECASE)
 
 
 def thought_number(given: Any) -> Any:
-    """`S2`, as texts refer to a thought, and `SESSION:2`, as it is opened, are 2."""
+    """The number of a thought: 2 for `S2`, as texts refer to it, and for `SESSION:2`, as it is opened."""
     match = _NUMBER.fullmatch(given.strip()) if isinstance(given, str) else None
     return int(match[1]) if match is not None else given
 
@@ -50,7 +50,7 @@ def think_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     about += result.get("links", [])
     branch = f" on {result['branch']}" if result.get("branch") else ""
     said = f" ({shorten(', '.join(about), 60)})" if about else ""
-    # The session is the caller's own, so its id is told once.
+    # The session is the caller's own, so its id is reported only once.
     session = f", session {result['session']}" if result["number"] == 1 else ""
     lines = [f"thought {result['number']}{branch}{said}{session}"]
     if result.get("unresolved"):
@@ -100,7 +100,7 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
 
 
 def _written(ctx: Context, thought: ThoughtInput) -> WrittenThought:
-    """The thought in the caller's own session; in a new one where a restore or a deletion took that away."""
+    """Write the thought into the caller's own session; into a new one if a restore or a deletion removed that."""
     try:
         return write_thought(ctx, thought)
     except ClewError as refusal:
@@ -122,11 +122,11 @@ _WORDS = {
     "branchId": "branch",
     "sessionId": "session",
 }
-"""What `thought`, which does the work, calls the arguments of `think`."""
+"""The arguments of `think` by their names in `thought`, which does the work."""
 
 
 def _in_own_words(ctx: Context, args: ThinkInput, refusal: ClewError) -> ClewError:
-    """A refusal in the words of this tool, with the mended call first."""
+    """Translates an error to this tool's arguments, with the corrected call first."""
 
     def own(said: str) -> str:
         for theirs, ours in _WORDS.items():
@@ -158,7 +158,7 @@ def _ways_out(ctx: Context, args: ThinkInput, refusal: ClewError, field: str) ->
 
 def _known_thoughts(ctx: Context, args: ThinkInput, refusal: ClewError, given: Json) -> list[Suggestion]:
     if args.session is None and own_session(ctx) is None:
-        # The session would have begun with this thought: none is there to be looked at.
+        # The session would begin with this thought: there is none to refer to.
         repaired = _without(given, "revises", "branch_from", "branch")
         return [suggest("think", "Begins your session; there is no earlier thought.", "high", **repaired)]
     known = [way["params"].get("sessionId") for way in refusal.suggestions]
@@ -176,7 +176,7 @@ def _branch_from(ctx: Context, args: ThinkInput, given: dict[str, Any]) -> Sugge
 
 
 def _branched(ctx: Context, args: ThinkInput, given: Json) -> Suggestion:
-    """A new branch starts at the last thought; where there is none yet, there is nothing to branch off from."""
+    """A new branch starts at the last thought; without one there is nothing to branch from."""
     with ctx.reading() as reading:
         session = args.session or place_of(reading, None).session
         main = find_chain(reading, session, MAIN) if session is not None else None
@@ -190,7 +190,8 @@ HYPOTHESIS = "H"
 
 
 def _belongs(ctx: Context, written: WrittenThought) -> None:
-    """A hypothesis stays open for whoever takes up the task, so it is linked with it; other thoughts are passed."""
+    """Link a hypothesis with its task, because it stays open for whichever agent continues it; other
+    thoughts are not linked."""
     with ctx.writing() as bound:
         task, thought = open_focus(bound), thought_by_seq(bound, written.seq)
         if task is not None and thought is not None:

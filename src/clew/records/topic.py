@@ -1,4 +1,4 @@
-"""What a task and its current step are about, by which records are ranked: files, links, areas, words."""
+"""The topic of a task and its current step, by which records are ranked: files, links, areas, words."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOST_QUERY = 600
 STEP_FILE, STEP_LINK = 2 * NEAR, NEAR
 LINKED, SAME_FILE, SAME_AREA = 8.0, 4.0, 3.0
 BY_RECALL, BY_STEP_WORDS, BY_WORDS = 3.0, 1.0, 0.5
-"""A file of the step says most, then a link, which was made on purpose; a shared word says little. Two words at
-least, at most four count."""
+"""A file of the step weighs most, then a link, which was made on purpose; a shared word weighs little.
+Two words at least, at most four count."""
 MOST_COVERED = 40
-"""A proof that covers more files than this covers the project and says nothing about the step."""
+"""A proof that covers more files than this is about the whole project, not the step."""
 MOST_FILES = 200
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _COMMON_WORDS = """
@@ -43,7 +43,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What one piece of work is about."""
+    """The subject of one piece of work."""
 
     ids: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
@@ -55,14 +55,14 @@ class About:
         return id in self.linked or names_any(self.ids, text)
 
     def shares_words(self, words: frozenset[str]) -> int:
-        """How many words both have. One is chance; from four on, more say nothing new."""
+        """How many words both have. One is chance; more than four add nothing."""
         shared = len(self.words & words)
         return min(shared, 4) if shared > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What the work in hand is about. Without a task it is empty, and records rank by their age alone."""
+    """The subject of the current work. Without a task it is empty, and records rank by their age alone."""
 
     task: About = field(default_factory=About)
     step: About = field(default_factory=About)
@@ -72,11 +72,11 @@ class Topic:
 
     @property
     def named(self) -> list[str]:
-        """Records that matter however old they are, so that they are read besides the newest."""
+        """Records that are relevant at any age, so that they are read in addition to the newest."""
         return [*self.step.linked, *self.task.linked, *self.recalled]
 
     def rank(self, id: str, text: str) -> float:
-        """How much a record has to do with the work in hand; 0 for nothing."""
+        """The relevance of a record to the current work; 0 if unrelated."""
         by_recall = BY_RECALL * self.recalled.get(id, 0.0)
         return by_recall + self._rank_by_text(id, text) if self.task.ids else by_recall
 
@@ -91,13 +91,13 @@ class Topic:
         return score + BY_WORDS * self.task.shares_words(words)
 
     def _kept_for_step(self, id: str, text: str) -> bool:
-        """Whether a record is linked with the step, or names it as the one it was kept for."""
+        """Whether a record is linked with the step, or was stored for it."""
         if self.step.is_linked(id, text):
             return True
         return f"\nStep: {self.step_path}\n" in text and names_any(self.task.ids, text)
 
     def _of_step_files(self, text: str) -> bool:
-        """Whether a text names a file of the step, or one that is called after what the step is about."""
+        """Whether a text names a file of the step, or a file named after its subject."""
         if names_any(self.step.files, text):
             return True
         return any(called_after(path, self.step.words) for path in paths_in(text))
@@ -109,14 +109,14 @@ def _stem_words(path: str) -> frozenset[str]:
 
 
 def called_after(path: str, words: frozenset[str]) -> bool:
-    """Whether a file's name says what the words say: `csv_importer.py` and "the CSV importer"."""
+    """Whether a file's name matches the words: `csv_importer.py` and "the CSV importer"."""
     own = _stem_words(path)
     return bool(own) and own <= words
 
 
 @lru_cache(maxsize=2_048)
 def words_of(text: str) -> frozenset[str]:
-    """Words that say what a text is about, without common endings."""
+    """The content words of a text, without common endings."""
     found = (word.lower() for word in _WORD.findall(text.replace("_", " ")))
     return frozenset(_stem(word) for word in found if word not in _COMMON)
 
@@ -129,14 +129,14 @@ def _stem(word: str) -> str:
 
 
 def recall_of(ctx: Context, work: Work | None, texts: Sequence[str]) -> dict[str, float]:
-    """What the task's own words recall: record -> nearness from 1 down. Opens transactions of its own."""
+    """Records found by the task's own words: record -> similarity from 1 down. Opens its own transactions."""
     query = " ".join(texts)[:MOST_QUERY].strip()
     if work is None or not query:
         return {}
     # Imported here: a search needs numpy, which would be a third of the first `resume` of a new store.
     from clew.recall.search import Request, Search
 
-    # By words alone: the answer is the same on every machine, and coming back does not wait for a model to load.
+    # Lexical search only: the result is the same on every machine, and does not wait for a model to load.
     request = Request(query, RECALLED, sources=("block", "card"), words_only=True)
     answer = Search(ctx, request).run()
     found = [] if answer.get("doubtful") else answer["results"]
@@ -203,7 +203,7 @@ def changed_since_step_began(ctx: Context, view: StatusView) -> list[str]:
 
 
 def edits_since(ctx: Context, since_ms: int) -> list[FileEdit]:
-    """What agents edited since a time; read once for a call."""
+    """What agents edited since a time; read once per call."""
     if _EDITS not in ctx.memo:
         ctx.memo[_EDITS] = [edit for ask in file_edits.all() for edit in ask(ctx, ctx.now_ms - EDITS_MS)]
     return [edit for edit in ctx.memo[_EDITS] if edit.ts_ms >= since_ms]
@@ -211,7 +211,7 @@ def edits_since(ctx: Context, since_ms: int) -> list[FileEdit]:
 
 _EDITS = "edits of files"
 EDITS_MS = 7 * 86_400_000
-"""Edits that are older say nothing about the current step."""
+"""Edits that are older are irrelevant to the current step."""
 
 
 def _bounded(files: Iterable[str]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""undo: takes back the caller's own last write, whatever it was, and says what it did."""
+"""undo: reverts the caller's own last write, whatever it was, and reports what it did."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOISE = frozenset(
         *("session_started", "mindpack_updated", "write_undone", "records_unlinked"),
     }
 )
-"""A write with nothing but these changed nothing that its author would call a change."""
+"""A write with only these events changed nothing that its author would consider a change."""
 REASONS = (
     (("note_committed", "notes_merged", "step_noted", "trace_step_added"), "a log is only appended to"),
     (("task_deleted", "step_deleted", "task_node_deleted"), "what was deleted is gone; tasks_history shows it"),
@@ -56,7 +56,7 @@ REASONS = (
     (("thought_critiqued", "memory_file_removed"), "its earlier form is not kept"),
     (("session_", "notebook_", "pattern_", "scratchpad_"), "its earlier form is not kept"),
 )
-"""Why events that begin like this cannot be undone."""
+"""Why events with these prefixes cannot be undone."""
 _EVENT = re.compile(r"(?:evt_)?0*(\d{1,18})")
 
 
@@ -146,10 +146,10 @@ def _chosen(ctx: Context, event: str | None) -> LoggedWrite:
 
 
 def _undone(ctx: Context, write: LoggedWrite) -> tuple[list[str], list[str]]:
-    """What was put back, and what stays with the reason."""
+    """What was restored, and what was not, with the reason."""
     events = [event for event in write.events(ctx) if event.type not in NOISE and not _is_scope(event)]
     erased = [event for event in events if event.type == RECORD_ERASED]
-    if erased:  # its empty rows must not be put back
+    if erased:  # its empty rows must not be restored
         raise _cannot(write, erased[:1])
     found = [put_back(ctx, write) for put_back in undoer.all()]
     done = [line for each in found for line in each.done]
@@ -176,12 +176,12 @@ def _reason(event: EventRow) -> str:
 
 
 def _is_scope(event: EventRow) -> bool:
-    """Whether it is the branch that a task or session brings along."""
+    """Whether it is the branch that is created with a task or session."""
     return event.type == "branch_created" and str(event.subject).startswith(("plan/", "task/", "session/"))
 
 
 def _last_about(ctx: Context, record: str) -> LoggedWrite | None:
-    """The caller's last write that changed a record: with it goes back what it brought about elsewhere."""
+    """The caller's last write that changed a record; its effects elsewhere are undone with it."""
     id = normal_id(record.strip())
     return next((write for write in own_writes(ctx) if any(e.subject == id for e in write.events(ctx))), None)
 
@@ -191,7 +191,7 @@ def _changes(ctx: Context, write: LoggedWrite) -> bool:
 
 
 def undo_events(ctx: Context, about: list[EventRow]) -> dict[tuple[str, int], str]:
-    """For entries of a record's history, by type and time, the event by which `undo` takes their write back."""
+    """For entries of a record's history, by type and time, the event by which `undo` reverts their write."""
     return {(event.type, event.ts_ms): event.id for event in about if _is_undoable(ctx, event)}
 
 
@@ -212,7 +212,7 @@ def _row(ctx: Context, write: LoggedWrite) -> dict[str, Any]:
 
 
 def _says(events: list[EventRow]) -> str:
-    """The records that a write was about, each once; those that only keep the books where there are no others."""
+    """The records of a write, each once; bookkeeping records only if there are no others."""
     told = [event for event in events if event.subject and event.type not in NOISE and not _is_scope(event)]
     own = [event for event in told if not str(event.subject).startswith(("AR-", "SIG-", "P-", "C-"))] or told
     named = list(dict.fromkeys(f"{event.subject}{f' {event.path}' if event.path else ''}" for event in own))

@@ -1,4 +1,4 @@
-"""Putting back what a write did to links between stores, retractions and the Inbox."""
+"""Reverts a write's changes to links between stores, retractions and the Inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vacuum: what the store grows by, and a person's way to make it smaller."""
+"""vacuum: what takes up space in the store, and a person's way to reduce it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def vacuum(ctx: Context, args: Vacuum) -> dict[str, Any]:
 
 
 def _named(args: Vacuum) -> list[str]:
-    """The kinds whose old rows go; none where no age is given."""
+    """The kinds whose old rows are removed; none if no age is given."""
     days = args.older_than_days
     known = [kind for kind in dict.fromkeys(args.kinds) if kind in AGED]
     fixed = {"older_than_days": days or 90, **({"kinds": known} if known else {})}

@@ -1,4 +1,4 @@
-"""Whether records hold, and what speaks against them: the one answer that every reader of records shows."""
+"""Whether records hold, and what invalidates them: the same result for every reader of records."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from clew.registry.record import assessor
 from clew.store.database import Row, placeholders
 
 DEEPEST = 8
-"""So many premises above each other are followed."""
+"""Maximum depth of premises that is followed."""
 MOST_EDGES = 400
 MOST_DISPUTES = 1_000
-"""Open contradictions that are looked through."""
+"""Maximum number of open contradictions that are searched."""
 
 
 def verdict_of(ctx: Context, id: str) -> Verdict:
-    """Of one record; of something that search does not know, that it holds."""
+    """The verdict on one record; a record that is not in the search index counts as in force."""
     return verdicts(ctx, [id]).get(id, Verdict(State.IN_FORCE))
 
 
 @assessor("records")
 def verdicts(ctx: Context, ids: Sequence[str]) -> dict[str, Verdict]:
-    """Of those of the records that search knows. Asks about all of them together."""
+    """Verdicts on those of the records that are in the search index, with queries for all of them together."""
     rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, list(dict.fromkeys(ids)))
     found = {row["ref"]: Verdict(state_of_row(row)) for row in rows}
     live = [id for id, verdict in found.items() if verdict.holds]
@@ -56,7 +56,7 @@ def verdicts(ctx: Context, ids: Sequence[str]) -> dict[str, Verdict]:
 
 
 def disputes_of(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Of records that hold, those in force that contradict them, until somebody decides."""
+    """For records in force, those in force that contradict them, until a person decides."""
     wanted = set(ids)
     if not wanted:
         return {}
@@ -73,7 +73,7 @@ def disputes_of(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def suspicions_of(ctx: Context, rows: Sequence[Row]) -> dict[str, Suspicion]:
-    """Of records that hold, those that rest on something that does not, by the shortest way."""
+    """For records in force, those that rest on something invalid, by the shortest path."""
     grounds = _premises(ctx, rows)
     states = states_of(ctx, {premise for named in grounds.values() for premise in named})
     fallen = {id for id, state in states.items() if state.is_over}
@@ -87,7 +87,7 @@ def suspicions_of(ctx: Context, rows: Sequence[Row]) -> dict[str, Suspicion]:
 
 
 def _premises(ctx: Context, rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Each record that is met on the way down, with what it rests on directly."""
+    """Each record on the way down, with its direct premises."""
     found: dict[str, list[str]] = {}
     frontier = [row["ref"] for row in rows]
     for _ in range(DEEPEST):
@@ -124,7 +124,7 @@ def _indexed(ctx: Context, ids: list[int]) -> list[Row]:
 
 
 def _of_cards(ctx: Context, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """What the edges of the reasoning graph say: a card rests on what it depends on and on what supports it."""
+    """Edges of the reasoning graph: a card rests on what it depends on and on what supports it."""
     places: dict[tuple[int, str], list[str]] = {}
     for row in rows:
         if row["branch"] is not None and row["doc"] is not None:

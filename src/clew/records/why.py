@@ -1,4 +1,4 @@
-"""why: on what a record rests and what it replaced, with the reasons that were given, as a tree."""
+"""why: what a record rests on and what it replaced, with the given reasons, as a tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Why(Input):
 
 @dataclass
 class Reason:
-    """A record with what it says, and below it the records that it rests on or that it replaced."""
+    """A record with its text, and below it the records that it rests on or replaced."""
 
     id: str
     relation: str

@@ -1,7 +1,7 @@
 """start: a task with its steps in one call.
 
-It moves the caller's own focus only. The focus of the workspace belongs to the operations of the seeds and stays where
-it is.
+It moves the caller's own focus only. The focus of the workspace belongs to the operations of the seeds
+and is not changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StepWish(StrictModel):
 
 
 def step_wish(given: Any) -> Any:
-    """A step in the words of tasks_decompose, which may go without a criterion here."""
+    """A step in the fields of tasks_decompose, which may have no criterion here."""
     read = read_step(given)
     if not isinstance(read, dict):
         return read
@@ -46,7 +46,8 @@ def step_wish(given: Any) -> Any:
 
 
 def step_list(given: Any) -> Any:
-    """Steps under numbers or names, as some models send them; one step stands for itself."""
+    """Converts steps keyed by numbers or names, as some models send them, to a list; a single step
+    becomes a list of one."""
     if isinstance(given, dict) and not {"title", "name", "step"} & set(given):
         return list(given.values())
     return given
@@ -101,7 +102,8 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 )
 def start(ctx: Context, args: Start) -> dict[str, Any]:
     """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
-    # Agents that want more steps call start again with the id; without this it would become the title of a new task.
+    # Agents that want more steps call start again with the id; without this it would become the title
+    # of a new task.
     known = find_work(ctx, args.title.strip().upper()) if TASK.fullmatch(args.title.strip().upper()) else None
     if known is not None:
         return _more_steps(ctx, known, args)
@@ -119,7 +121,7 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
 
 
 def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
-    """Steps at the end of a task that is there."""
+    """Append steps to an existing task."""
     if task.status == statuses.WORK_CANCELED:
         raise _called_off(task, args)
     again = task.status == statuses.WORK_DONE
@@ -129,7 +131,7 @@ def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
         more = "Give the steps to add; they open it again." if again else "Give the steps to add to it."
         raise invalid("steps", f"{task.id} {now}", more, ways)
     if again:
-        # Whoever adds steps to a task by its id means that it goes on.
+        # Adding steps to a task by its id implies that it goes on.
         task, _ = set_status(ctx, task, statuses.WORK_ACTIVE)
     task, steps, _ = add_steps(ctx, task, None, [_spec(step) for step in args.steps])
     set_own_focus(ctx, task.id)
@@ -157,7 +159,7 @@ def _called_off(task: Work, args: Start) -> ClewError:
 
 def _spec(step: StepWish) -> StepSpec:
     title = heading(step.title, "steps.title")
-    # A step needs a criterion; where none is given, that what it says is done.
+    # A step needs a criterion; the default is that its title is done.
     return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests))
 
 
@@ -166,7 +168,7 @@ def step_json(step: Step) -> dict[str, Any]:
 
 
 def _home(ctx: Context, named: str | None) -> Home:
-    """The plan that is named by id or title, else the plan of the caller's own work, else Inbox."""
+    """The plan with this id or title, else the plan of the caller's own work, else Inbox."""
     if named is not None:
         known = find_work(ctx, named.strip().upper()) or plan_titled(ctx, named.strip())
         if known is not None:

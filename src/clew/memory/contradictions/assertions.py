@@ -1,4 +1,4 @@
-"""What is compared of a record: its statement, the scope in which it holds, and its constraint signatures."""
+"""The parts of a record that are compared: its statement, its scope, and its constraint signatures."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from clew.registry.context import Context
 COMPARED = ("D", "R", "U", "X", "F")
 """Kinds of records that can contradict each other."""
 LEARNED = ("L",)
-"""Kinds that are only looked up for repeats: a lesson tells what happened, and two events do not contradict."""
+"""Kinds that are only searched for duplicates: a lesson describes an event, and two events do not contradict."""
 HEARD = (statuses.ACTIVE, statuses.PROPOSED)
-"""In which status a record's words are known to others."""
+"""Statuses in which a record is visible to others."""
 MOST_CHARS = 4_000
-"""Of a statement: what goes on for longer is prose."""
+"""Maximum length of a statement: longer text is prose."""
 
 
 class Assertion(NamedTuple):
-    """A tuple, because reading files in makes thousands."""
+    """A tuple, because importing files creates thousands."""
 
     block: Block
     scope: str
@@ -52,7 +52,7 @@ class Assertion(NamedTuple):
         return self.statement, other.statement
 
     def may_meet(self, other: Assertion) -> bool:
-        """Whether both are about the same scope, and neither names the other as replaced or as holding beside it."""
+        """Whether both have the same scope, and neither names the other as replaced or coexisting."""
         if "global" not in (self.scope, other.scope) and self.scope != other.scope:
             return False
         return not is_settled(self.block, other.block)
@@ -67,24 +67,23 @@ def statement_of(block: Block) -> str:
 
 
 def statement_as(prefix: str, text: str) -> str:
-    """What a record of this kind assertions: a rejected alternative denies what it names."""
+    """The statement that a record of this kind makes: a rejected alternative negates what it names."""
     return (f"{REJECTED}{text}" if prefix == "X" else text)[:MOST_CHARS]
 
 
 def is_settled(one: Block, other: Block) -> bool:
-    """A record that names the other as superseded is its successor, not its opponent; or its author said that both
-    hold."""
+    """Whether a record names the other as superseded, and so is its successor, or as coexisting with it."""
     return other.id in (*one.replaces, *one.beside) or one.id in (*other.replaces, *other.beside)
 
 
 def heard(versions: Iterable[Block]) -> list[Block]:
-    """What others know of. An entry would show what an agent keeps for itself, so that is compared with nothing."""
+    """Records visible to others. An entry would reveal an agent's private notes, so these are never compared."""
     found = (item for item in versions if not item.gone and item.status in HEARD and not put_away(item.file))
     return sorted(found, key=lambda item: item.id)
 
 
 def live(ctx: Context, ids: Iterable[str]) -> dict[str, Assertion]:
-    """Those of these records that hold and can contradict others, by id."""
+    """Of these records, those in force that can contradict others, by id."""
     found = heard(blocks.current(ctx, ids=ids, status=statuses.ACTIVE))
     return {block.id: assertion_of(block) for block in found if prefix_of(block.id) in COMPARED}
 

@@ -1,8 +1,8 @@
-"""Which records contradict each other: found when a record changes, from the verdicts on it and its neighbours.
+"""Detection of contradictions: when a record changes, from the verdicts on it and its neighbours.
 
-The model never runs inside a write transaction. `remember` reads a new record beside its nearest neighbours before its
-transaction (`read_ahead`); the rest, and what was written in any other way, is queued and read after the commit
-(`worker`). Everything here works from the verdicts that are there.
+The model never runs inside a write transaction. `remember` compares a new record with its nearest
+neighbours before its transaction (`read_ahead`); the remaining pairs, and records written in any other
+way, are queued and compared after the commit (`worker`). Everything here uses the stored verdicts.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ from clew.memory.marks import normal_words
 from clew.registry.context import Context
 
 AT_ONCE = 2
-"""Neighbours beside which a new record is read while its author waits: five in six contradictions are with one of
-them. Reading one takes as long as the rest of the call; of the others the author hears with the next answer."""
+"""Neighbours that a new record is compared with while its author waits: five in six contradictions are
+with one of them. Each pair takes as long as the rest of the call; the others are reported with the next
+response."""
 NEAREST = 8
-"""Neighbours beside which a record is read at all."""
+"""Maximum number of neighbours that a record is compared with."""
 LEAST = 4
-"""Neighbours beside which a record that was applied one by one is read, however many others wait: an import is longer
-than a person is patient, and what agents keep meanwhile counts."""
+"""Neighbours that a record which was applied singly is compared with, however many others are queued:
+an import takes longer than people wait, and records that agents store meanwhile must be compared too."""
 MANY = 50
-"""Where more records change at once, as when files are read in, they are compared after the commit only."""
+"""If more records change at once, as in an import, they are only compared after the commit."""
 REPEATED = 0.6
-"""Share of common words from which a statement nearly repeats another: three of five."""
+"""Share of common words from which a statement is a near duplicate of another: three of five."""
 FEWEST, RELATED = 2, 0.4
-"""A record is about the same thing where it holds two in five of the words that say what a statement is about."""
+"""A record is related if it contains two in five of the content words of a statement."""
 NOT_READ: Odds = {}
 
 
 def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None = None) -> None:
-    """After blocks changed: settle their entries, index what they say, and have them compared with their neighbours.
+    """After blocks changed: settle their entries, index their words, and queue them for comparison.
 
     `written` has the newest version of each; without it they are read.
     """
@@ -77,7 +78,7 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
 
 
 class Comparison(NamedTuple):
-    """What is known of changed records: their sure contradictions, and those with neighbours nobody has read yet."""
+    """Results for changed records: certain contradictions, and pairs that have no verdict yet."""
 
     found: list[entries.Found]
     unread: list[Assertion]
@@ -85,7 +86,7 @@ class Comparison(NamedTuple):
 
 
 def compare(ctx: Context, changed: Sequence[Assertion], odds: Odds = NOT_READ, most: int = NEAREST) -> Comparison:
-    """Put records beside their nearest neighbours, all beside the nearest first. Reads only."""
+    """Compare records with their nearest neighbours, the nearest of all records first. Reads only."""
     near = _near(ctx, changed, most)
     turns = zip_longest(*([(assertion, other) for other in near[assertion.id]] for assertion in changed))
     pairs = [pair for pair in chain.from_iterable(turns) if pair is not None]
@@ -111,7 +112,7 @@ def _near(ctx: Context, changed: Sequence[Assertion], most: int) -> dict[str, li
 
 
 def _open_against(ctx: Context, ids: set[str]) -> dict[str, list[str]]:
-    """The records that open entries put beside each of these."""
+    """For each of these records, the other sides of its open entries."""
     found: dict[str, list[str]] = {id: [] for id in ids}
     for entry in entries.open_about(ctx, ids):
         sides = entries.objects(entry)
@@ -126,7 +127,7 @@ def _each_once(found: Iterable[entries.Found]) -> list[entries.Found]:
 
 @dataclass(frozen=True, slots=True)
 class Clashing:
-    """A live record that a new statement would contradict, or may contradict where it is not sure."""
+    """A live record that a new statement would contradict, or may contradict if that is uncertain."""
 
     block: Block
     reason: str
@@ -134,7 +135,7 @@ class Clashing:
 
 
 class NewStatement(NamedTuple):
-    """What a record of a kind would say."""
+    """The statement that a record of a kind would make."""
 
     prefix: str
     text: str
@@ -149,8 +150,8 @@ class NewStatement(NamedTuple):
 
 
 def read_ahead(ctx: Context, statements: Iterable[NewStatement]) -> Odds:
-    """Read statements beside their nearest neighbours, outside of any transaction of the caller's. Returns what the
-    store does not know yet."""
+    """Run the model on statements and their nearest neighbours, outside of any transaction of the
+    caller's. Returns the verdicts that the store does not have yet."""
     with ctx.reading() as bound:
         pairs = [pair for statement in statements for pair in _nearest_pairs(bound, statement)]
         known = verdicts.known(bound, pairs)
@@ -166,7 +167,7 @@ def keep_ahead(ctx: Context, statements: Iterable[NewStatement]) -> None:
 
 
 def _nearest_pairs(ctx: Context, statement: NewStatement) -> list[Pair]:
-    """Of the nearest those that share the largest part of their words: long records share words with everything."""
+    """The nearest neighbours by the share of common words: long records share words with everything."""
     if statement.prefix not in COMPARED:
         return []
     words = words_of(statement.claimed)
@@ -176,7 +177,7 @@ def _nearest_pairs(ctx: Context, statement: NewStatement) -> list[Pair]:
 
 
 def _candidates(ctx: Context, statement: NewStatement) -> dict[str, Assertion]:
-    """Live records about the same, the nearest first."""
+    """Live records about the same subject, nearest first."""
     ids = neighbours.nearest(ctx, [statement.wording])[""]
     found = live(ctx, ids)
     return {id: found[id] for id in ids if id in found}
@@ -185,7 +186,7 @@ def _candidates(ctx: Context, statement: NewStatement) -> dict[str, Assertion]:
 def clashing(
     ctx: Context, id: str, statement: NewStatement, without: Iterable[str] = (), odds: Odds = NOT_READ
 ) -> list[Clashing]:
-    """The live records that a statement of record `id` contradicts or may contradict, as far as it was read."""
+    """The live records that a statement of record `id` contradicts or may contradict, as far as there are verdicts."""
     if statement.prefix not in COMPARED:
         return []
     left_out = {id, *without}
@@ -205,12 +206,12 @@ def clashing(
 
 
 def _against(found: Clash | None, naming: Naming, other: str) -> tuple[str, bool]:
-    """Why a statement speaks against another, and whether that is sure; no reason where it does not."""
+    """Why a statement contradicts another, and whether that is certain; no reason if it does not."""
     return (found.reason, found.sure) if found is not None else (naming.refusal(other) or "", False)
 
 
 class Similar(NamedTuple):
-    """Records that nearly say what a statement says, and others that are about the same thing."""
+    """Near duplicates of a statement, and others about the same subject."""
 
     repeats: tuple[Block, ...]
     related: tuple[Block, ...]

@@ -1,7 +1,8 @@
-"""Contradictions as blocks: one entry stands for one pair of records, in `intelligence/CONTRADICTIONS.md`.
+"""Contradictions as blocks: one entry per pair of records, in `intelligence/CONTRADICTIONS.md`.
 
-An entry is open while both sides hold and clash, and resolved as soon as they do not; a person may defer it. The file,
-`scan`, `list_contradictions`, the Inbox and the resource read the same blocks, so they agree.
+An entry is open while both sides hold and conflict, and resolved as soon as they do not; a person may
+defer it. The file, `scan`, `list_contradictions`, the Inbox and the resource read the same blocks, so
+they agree.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ PREFIX = "C"
 ORIGIN = "contradictions"
 SOURCE = "clew"
 MAKER = "scan"
-"""By whom the proposals are that resolve contradictions."""
+"""The author of proposals that resolve contradictions."""
 HIGH = 0.85
-"""Confidence from which a contradiction between plain statements is severe."""
+"""Confidence threshold from which a contradiction between plain statements is severe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A contradiction that is sure."""
+    """A certain contradiction."""
 
     first: str
     second: str
@@ -47,7 +48,7 @@ class Found:
 
 
 def contradiction(one: Assertion, other: Assertion, odds: verdicts.Odds) -> Found | None:
-    """Whether two live records surely contradict each other, as far as the model has read them."""
+    """Whether two live records certainly contradict each other, as far as there is a verdict."""
     one, other = sorted((one, other), key=lambda assertion: assertion.id)
     if not one.may_meet(other):
         return None
@@ -79,12 +80,12 @@ def objects(block: Block) -> tuple[str, ...]:
 
 
 def _ours(entry: Block) -> bool:
-    """Whether Clew made the entry. One of a person or of Mind-Mem holds as long as both sides do."""
+    """Whether Clew created the entry. One of a person or of Mind-Mem stays open as long as both sides hold."""
     return SOURCE in listed(entry.fields.get("Sources"))
 
 
 def enter(ctx: Context, contradictions: Iterable[Found]) -> None:
-    """Write an entry for each pair that has none, and open the one it has."""
+    """Write an entry for each pair that has none, and reopen existing ones."""
     wanted = list(contradictions)
     known = {objects(block): block for block in blocks.current(ctx, prefix=PREFIX)} if wanted else {}
     for found in wanted:
@@ -121,7 +122,7 @@ def _text(id: str, day: str, found: Found) -> str:
 
 
 def settle(ctx: Context, touched: set[str] | None) -> None:
-    """Resolve entries whose sides no longer clash; all of them, or those of certain decisions."""
+    """Resolve entries whose sides no longer conflict; all of them, or those of certain decisions."""
     over = endings(ctx, touched)
     for ending in over:
         _resolve(ctx, ending.entry, ending.why)
@@ -130,7 +131,7 @@ def settle(ctx: Context, touched: set[str] | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """An entry that no longer holds, and why; a twin is one of two entries about the same pair."""
+    """An entry to close, and why; a twin is one of two entries about the same pair."""
 
     entry: Block
     why: str
@@ -163,8 +164,8 @@ def endings(ctx: Context, touched: set[str] | None) -> list[Ending]:
 
 
 def _still_clash(ctx: Context, entry: Block, one: Assertion, other: Assertion) -> bool:
-    """Whether two sides still contradict each other. They do while neither was written since the entry was, and as
-    long as the model has not read what they say now."""
+    """Whether two sides still conflict. They do while neither was written since the entry was, and
+    until the model has compared their current statements."""
     if max(one.block.seq, other.block.seq) < entry.seq:
         return not is_settled(one.block, other.block)
     odds = verdicts.known(ctx, [one.pair(other)])
@@ -179,7 +180,7 @@ def _resolve(ctx: Context, entry: Block, why: str) -> None:
 
 
 def _withdraw(ctx: Context, entries: set[str]) -> None:
-    """Proposals that a scan made to resolve a contradiction end with it: applied later they would do harm."""
+    """Withdraw proposals that a scan made to resolve a contradiction which ended: applied later they would do harm."""
     for proposal in blocks.current(ctx, prefix="P", status=statuses.STAGED) if entries else []:
         ended = entries.intersection(listed(proposal.fields.get("Evidence")))
         if ended and proposal.get("ProposedBy") == MAKER:

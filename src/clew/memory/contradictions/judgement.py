@@ -1,7 +1,8 @@
-"""Whether two plain statements contradict each other, as the pair model reads them.
+"""Whether two plain statements contradict each other, according to the pair model.
 
-The model alone decides; what is shown as the reason are the words in which the two differ. The order of the two does
-not matter: where the model is in doubt it reads them in both orders. What it cannot read is doubtful at most.
+Only the model decides; the reason shown is the words in which the two differ. The order of the two does
+not matter: if the result is near the threshold, both orders are evaluated. Text that the model cannot
+read is at most a possible contradiction.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from clew.index.terms import terms
 from clew.memory.contradictions.wording import difference, is_same, names_another, only_adds
 
 DOUBT = (-2.5, 4.0)
-"""Logarithms of the model's odds between which reading the other order can change the verdict."""
+"""Range of log odds in which evaluating the other order can change the verdict."""
 MAY, SURE = 1.5, 3.0
-"""Logarithms of the odds from which an author is told that two statements may contradict each other, and from which
-they count as a contradiction, which waits for a person. Chosen on pairs that the model never saw (`python -m
-benchmarks.contradictions thresholds`: of those between the two, three in four are real where half of all are) and on
-honest records (`python -m benchmarks honest_records`: hardly one of a hundred has such a neighbour)."""
+"""Log odds from which the author is warned that two statements may contradict each other, and from
+which they count as a contradiction that waits for a person. Chosen on pairs that the model never saw
+(`python -m benchmarks.contradictions thresholds`: of those between the two, three in four are real
+where half of all are) and on honest records (`python -m benchmarks honest_records`: hardly one of a
+hundred has such a neighbour)."""
 SLOPE, OFFSET = 0.63, -0.1
-"""Of the logistic curve from odds to the share of such pairs that contradict each other."""
+"""Parameters of the logistic curve from log odds to the share of such pairs that contradict each other."""
 UNREADABLE_SHARED = 0.5
-"""Share of common terms from which two statements in letters that the model cannot read may contradict each other."""
+"""Share of common terms from which two statements in a script that the model cannot read may contradict each other."""
 Pair = tuple[str, str]
 
 
@@ -35,7 +37,8 @@ class Clash:
 
 
 def judge(pairs: Sequence[Pair]) -> list[Clash | None]:
-    """Of each pair why the two contradict each other or may do so. Many are read in less time together."""
+    """The verdict on each pair, with the reason if they contradict or may contradict each other.
+    Batching is faster."""
     odds = read_odds(pairs)
     return [graded(pair, odds.get(ordered(pair))) for pair in pairs]
 
@@ -45,8 +48,8 @@ def ordered(pair: Pair) -> Pair:
 
 
 def read_odds(pairs: Sequence[Pair]) -> dict[Pair, float]:
-    """What the model says of the pairs that it can read, as the logarithm of the odds, by the ordered pair."""
-    # Imported here: a process that judges nothing does not need numpy.
+    """The model's log odds by ordered pair, for the pairs that it can read."""
+    # Imported here: a process that compares nothing does not need numpy.
     from clew.model.pair import pair_model
 
     model = pair_model()
@@ -59,8 +62,8 @@ def read_odds(pairs: Sequence[Pair]) -> dict[Pair, float]:
 
 
 def graded(pair: Pair, odds: float | None) -> Clash | None:
-    """The verdict on two statements, with the reason in their order; `odds` is what the model says, if it can read
-    them."""
+    """The verdict on two statements, with the reason in their order; `odds` is the model's result, if
+    it can read them."""
     if is_same(*pair):
         return None
     if odds is None:

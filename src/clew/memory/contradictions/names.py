@@ -1,7 +1,7 @@
-"""Things that are called by a name of their own, such as `SQLite`, `time.time()` or `python-dotenv`.
+"""Named things, such as `SQLite`, `time.time()` or `python-dotenv`.
 
-Where one statement refuses a thing by its name and another builds on it, the two may contradict each other however
-differently they are worded. That tells too little to keep a record from being kept; its author is told.
+If one statement rejects something by its name and another builds on it, the two may contradict each
+other however differently they are worded. That is too weak to block a record; its author is warned.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from clew.index.terms import stem
 
 REJECTED = "Never: "
-"""How `detection.statement_as` begins the statement of a rejected alternative."""
+"""The prefix that `detection.statement_as` adds to the statement of a rejected alternative."""
 _END = re.compile(r"[;,:!?]$|\.$")
 _TRIMMED = "\"'`()[]{}<>;,:!?."
 _VERSION = re.compile(r"(?<=[a-z])[-_.]?v?\d+(?:\.\d+)*$")
@@ -21,10 +21,10 @@ _REFUSED = re.compile(
     r"(?:(?:not|never|no longer|cannot|don't) (?:even |ever )?(?:use|using|adopt|rely on|depend on|call|take)"
     r"|instead of|rather than|avoid|stop using)(?: (?:the|a|an|any))?$"
 )
-"""What stands before a name that is refused; other denials say little of the thing itself."""
+"""Words before a name that is rejected; other negations say little about the thing itself."""
 _REACH = 5
 _DENIAL = frozenset({"not", "never", "no", "nor", "without", "don't", "cannot", "instead", "rather", "avoid", "drop"})
-"""A name behind one of these is nothing that the statement builds on."""
+"""A name after one of these is nothing that the statement builds on."""
 _ABOUT = frozenset({"for", "in", "on", "at", "within", "during", "as"})
 _SMALL = frozenset(
     {"a", "an", "the", "our", "its", "their", "this", "that", "these", "any", "all", "every", "each", "of"}
@@ -32,12 +32,13 @@ _SMALL = frozenset(
 
 
 def lookup_words(statement: str) -> frozenset[str]:
-    """By what a name is found that another statement writes without its version: `sqlite3`, `SQLite`."""
+    """Keys by which a name is found in another spelling, without its version: `sqlite3`, `SQLite`."""
     return frozenset(stem(_named(word)) for word in statement.split() if any(map(str.isdigit, word)))
 
 
 class Naming:
-    """A statement with what it builds on and the names that it refuses; a rejected alternative refuses each in it."""
+    """A statement with the names it builds on and those it rejects; a rejected alternative rejects each
+    of its names."""
 
     def __init__(self, statement: str) -> None:
         self._rejects = statement.startswith(REJECTED)
@@ -46,7 +47,7 @@ class Naming:
         self._refused = {_named(word): at for at, word in enumerate(self._words) if self._is_refused(at)}
 
     def refusal(self, statement: str) -> str | None:
-        """What one of two statements refuses by its name and the other builds on, in words; None where nothing is."""
+        """What one of two statements rejects by name and the other builds on, in words; None if there is nothing."""
         other = Naming(statement)
         found = self._refuses(other) or other._refuses(self)
         return f"{found} is refused by one of them" if found is not None else None
@@ -64,15 +65,16 @@ class Naming:
         return self._rejects or _is_denied(self._words, at)
 
     def _is_name(self, at: int, bare: str) -> bool:
-        """By its form; the first word of what was rejected also where it stands alone: `Redis for sessions`."""
+        """Whether a word has the form of a name; in rejected alternatives also a capitalized first word
+        on its own: `Redis for sessions`."""
         if _INNER.search(bare) or (bare[0].isupper() and at > 0 and not self._words[at - 1].endswith((".", ":"))):
             return True
         alone = _END.search(self._words[0]) or len(self._words) == 1 or _bare(self._words[1]) in _ABOUT
         return self._rejects and at == 0 and bool((alone and bare[0].isupper()) or "-" in bare)
 
     def _meets(self, name: str, other: Naming) -> bool:
-        """Whether the other speaks of that for which the name is refused: no Redis for sessions may still be one for
-        queues."""
+        """Whether the other statement is about the purpose for which the name is rejected: `no Redis
+        for sessions` does not exclude one for queues."""
         at = self._refused[name]
         behind = list(map(_bare, self._words[at + 1 :]))
         if not behind or _END.search(self._words[at]) or behind[0] not in _ABOUT:
@@ -86,7 +88,7 @@ def _is_denied(words: Sequence[str], at: int) -> bool:
 
 
 def _before(words: Sequence[str], at: int) -> list[str]:
-    """The words before a place, as far as its clause begins."""
+    """The words before a position, back to the start of its clause."""
     found: list[str] = []
     for word in reversed(words[max(0, at - _REACH) : at]):
         if _END.search(word):
@@ -100,5 +102,5 @@ def _bare(word: str) -> str:
 
 
 def _named(word: str) -> str:
-    """A name as it is compared: without brackets and version."""
+    """A name normalized for comparison: without brackets and version."""
     return _VERSION.sub("", _bare(word))

@@ -1,4 +1,4 @@
-"""Which live records speak of the same things: those that share most words with a statement, and the rarest."""
+"""Nearest neighbours: the live records that share most words with a statement, weighted by rarity."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from clew.memory.marks import FILLER, NEGATIVE
 from clew.registry.context import Context
 
 CANDIDATES = 60
-"""Records that are considered for one statement: bounds the cost of a write."""
+"""Candidates for one statement: limits the cost of a write."""
 COMMON = 200
-"""A word that more records hold than this says nothing about any of them."""
+"""A word in more records than this is not distinctive."""
 _IGNORED = frozenset(map(stem, FILLER | NEGATIVE | {"use"}))
-"""Words that say nothing of what a statement is about: `use Redis` and `use Kafka` have nothing in common."""
+"""Stop words: `use Redis` and `use Kafka` have nothing in common."""
 
 
 class Wording(NamedTuple):
-    """What a record is found by."""
+    """The index entries of a record."""
 
     id: str
     words: frozenset[str]
     keys: frozenset[str] = frozenset()
-    """Keys that only records about the very same thing share, however many they are."""
+    """Keys that only records about the very same subject share, however many they are."""
 
 
 def words_of(statement: str) -> frozenset[str]:
-    """The words that say what a statement is about."""
+    """The content words of a statement."""
     return frozenset(terms(statement)) - _IGNORED
 
 
 def learn(ctx: Context, ids: Sequence[str], subjects: Iterable[Wording]) -> None:
-    """Index these records; what was known of `ids` before is forgotten."""
+    """Index these records, replacing any entries for `ids`."""
     ctx.tx.many("DELETE FROM decision_word WHERE workspace = ? AND id = ?", [(ctx.workspace, id) for id in ids])
     rows = [(ctx.workspace, word, item.id) for item in subjects for word in sorted(item.words | item.keys)]
     if rows:
@@ -43,7 +43,7 @@ def learn(ctx: Context, ids: Sequence[str], subjects: Iterable[Wording]) -> None
 
 
 def nearest(ctx: Context, subjects: Sequence[Wording]) -> dict[str, list[str]]:
-    """For each the ids of the others that are most about the same, the nearest first."""
+    """For each statement, the ids of the most similar other records, nearest first."""
     asked = sorted(set(chain.from_iterable(item.words | item.keys for item in subjects)))
     found = ctx.tx.batch(_HOLDING, [(ctx.workspace, word, COMMON + 1) for word in asked])
     holders = {word: [row["id"] for row in rows] for word, rows in zip(asked, found, strict=True)}

@@ -1,4 +1,4 @@
-"""Which records have yet to be compared with their neighbours, in the order in which they changed."""
+"""The queue of records that are yet to be compared with their neighbours, in order of change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Waiting(NamedTuple):
 
 
 def add(ctx: Context, assertions: Iterable[Assertion]) -> None:
-    """Have records compared after the commit."""
+    """Queue records for comparison after the commit."""
     rows = [(ctx.workspace, assertion.id, assertion.block.seq) for assertion in assertions]
     if rows:
         ctx.tx.many(_ADD, rows)
@@ -39,7 +39,7 @@ def count(ctx: Context) -> int:
 
 
 def remove(ctx: Context, done: Sequence[Waiting]) -> None:
-    """Those that have not changed again meanwhile."""
+    """Remove those that have not changed again meanwhile."""
     sql = "DELETE FROM judgement_queue WHERE workspace = ? AND id = ? AND seq = ?"
     ctx.tx.many(sql, [(ctx.workspace, *item) for item in done])
 

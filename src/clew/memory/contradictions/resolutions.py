@@ -1,7 +1,7 @@
-"""Ways out of contradictions: the advice of `list_contradictions`, and proposals that a scan makes by itself.
+"""Resolving contradictions: the advice of `list_contradictions`, and proposals that a scan makes by itself.
 
-A scan proposes that one side yields, as often as the budget allows; a person decides. It never proposes it for an
-invariant and never twice for the same reason, so what was rejected stays rejected.
+A scan proposes that one side is withdrawn, as often as the budget allows; a person decides. It never
+proposes this for an invariant and never twice for the same reason, so what was rejected stays rejected.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 10_000
 DAY_MS = 86_400_000
 SCANNER = "maintenance/intel-report.txt"
-"""What Mind-Mem's scanner names as the source of its proposals."""
+"""The source that Mind-Mem's scanner writes into its proposals."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How many more may be proposed now, by which rule, and when that ends."""
+    """How many more may be proposed now, under which rule, and when that ends."""
 
     room: int
     rule: str
@@ -49,8 +49,8 @@ class Limit:
 
 
 def check(ctx: Context, report: ScanReport) -> None:
-    """Withdraw resolutions that Mind-Mem staged and nothing needs any more; stage those for open contradictions that
-    have a clear winner."""
+    """Withdraw resolutions that Mind-Mem staged and that are no longer needed; stage those for open
+    contradictions that have a clear winner."""
     _withdraw_theirs(ctx)
     governance = policy.load(ctx).governance
     report.checks["proposed_resolutions"] = []
@@ -63,7 +63,7 @@ def check(ctx: Context, report: ScanReport) -> None:
     for staged in wanted[: max(0, limit.room)]:
         try:
             report.checks["proposed_resolutions"].append(proposals.stage(ctx, staged).id)
-        except ClewError as problem:  # tried on a copy before anything is written; the other findings must be told
+        except ClewError as problem:  # tried on a copy before anything is written; other findings are still reported
             said = f"That {staged.target} yields cannot be proposed: {problem.message}"
             report.find("validator", said, block_id=staged.target)
     held = len(wanted) - max(0, limit.room)
@@ -80,23 +80,24 @@ def _withdraw_theirs(ctx: Context) -> None:
 
 
 def outlived(ctx: Context, proposal: Block) -> str | None:
-    """The contradiction that a proposal of Mind-Mem's scanner was to resolve, when it is over: the proposal would
-    revoke a decision that nothing speaks against any more.
+    """The contradiction that a proposal of Mind-Mem's scanner was to resolve, if it is over: the
+    proposal would revoke a decision that no longer conflicts with anything.
 
-    Such a proposal names no entry. Its evidence is the reason of the contradiction, which the entry has as statement.
+    Such a proposal names no entry. Its evidence is the reason of the contradiction, which is the
+    statement of the entry.
     """
     if SCANNER not in listed(proposal.fields.get("Sources")):
         return None
     entries = blocks.current(ctx, prefix=PREFIX)
     reason, target = proposal.get("Evidence"), proposal.get("TargetBlock")
     about = [entry for entry in entries if entry.get("Statement") == reason and target in objects(entry)]
-    # Another entry may stand for the same pair, so the pairs are compared.
+    # Another entry may be about the same pair, so the pairs are compared.
     lasting = {objects(entry) for entry in entries if entry.status in (statuses.OPEN, statuses.DEFERRED)}
     return about[0].id if about and lasting.isdisjoint(map(objects, about)) else None
 
 
 def _wanted(ctx: Context) -> Iterator[Staged]:
-    """One proposal for each decision that loses, unless one waits or was made for the same reason before."""
+    """One proposal for each decision that loses, unless one is open or was made for the same reason before."""
     waiting = _awaiting(ctx)
     losers = set[str]()
     for entry, sides in open_entries(ctx):
@@ -105,7 +106,7 @@ def _wanted(ctx: Context) -> Iterator[Staged]:
         loser = other if one is not None and winner == one.id else one
         if strategy != "supersede" or winner is None or loser is None or loser.id in losers or _fixed(loser):
             continue
-        # One side that may go is enough: with both approved, nothing would be left.
+        # One side that may be withdrawn is enough: with both approved, nothing would be left.
         if not waiting.isdisjoint((winner, loser.id)):
             continue
         staged = _yielding(entry, winner, loser, why)
@@ -115,8 +116,9 @@ def _wanted(ctx: Context) -> Iterator[Staged]:
 
 
 def _awaiting(ctx: Context) -> set[str]:
-    """The decisions whose status a proposal waits to change. A second one, with another winner, says nothing new: to
-    Mind-Mem, whose fingerprint leaves the winner out, the two are the same, and it then applies neither."""
+    """The decisions whose status an open proposal would change. A second one, with another winner, adds
+    nothing: to Mind-Mem, whose fingerprint leaves the winner out, the two are the same, and it then
+    applies neither."""
     waiting = blocks.current(ctx, prefix="P", status=proposals.OPEN)
     return {proposal.get("TargetBlock") for proposal in waiting if proposals.changes_status(proposal)}
 
@@ -173,7 +175,7 @@ def _suggest_a_way(ctx: Context, resolutions: list[dict[str, Any]]) -> None:
 
 
 def open_entries(ctx: Context, most: int = MOST_ENTRIES) -> list[tuple[Block, dict[str, Block]]]:
-    """The open entries about two decisions, the oldest first, each with the sides that can be found."""
+    """The open entries about two decisions, oldest first, each with the sides that can be found."""
     entries = [entry for entry in block_lists.oldest(ctx, PREFIX, (statuses.OPEN,), most) if len(objects(entry)) == 2]
     ids = [id for entry in entries for id in objects(entry)]
     sides = {block.id: block for block in blocks.current(ctx, ids=ids)} if ids else {}
@@ -203,7 +205,7 @@ def _resolution(entry: Block, sides: dict[str, Block]) -> dict[str, Any]:
 
 
 def advise(one: Block | None, other: Block | None) -> tuple[str, str, str | None, str, float]:
-    """Strategy, its finer name, the winner, the reason and how sure we are of the advice."""
+    """Strategy, its detailed name, the winner, the reason and the confidence of the advice."""
     if one is None or other is None:
         return "manual", "manual_review", None, "one side cannot be found", 0.3
     first, second = _priority(one), _priority(other)

@@ -1,4 +1,4 @@
-"""Constraint signatures: what a decision demands, in fields that can be compared exactly."""
+"""Constraint signatures: the requirements of a decision, in fields that can be compared exactly."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Conflict:
 
 
 def signatures(text: str) -> list[Signature]:
-    """The signatures written in a block; lines that are none end the list."""
+    """The signatures in a block; the list ends at the first line that is none."""
     if "ConstraintSignature" not in text:
         return []
     lines = text.replace("\r\n", "\n").split("\n")

@@ -1,4 +1,5 @@
-"""What the pair model says of two statements, kept by their digests: each pair is read once, by any process."""
+"""Verdicts of the pair model on two statements, cached by their digests: each pair is evaluated once,
+by any process."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from clew_memory_model import PAIRS
 
 DIGEST_CHARS = 32
 Odds = Mapping[Pair, float | None]
-"""By ordered pair; None where the model cannot read the two."""
+"""By ordered pair; None if the model cannot read the two."""
 
 
 class Opponent(NamedTuple):
@@ -25,7 +26,7 @@ class Opponent(NamedTuple):
 
 
 def model_id() -> str:
-    """Which model the verdicts are of."""
+    """The model that the verdicts are from."""
     return file_id(PAIRS)
 
 
@@ -42,7 +43,7 @@ def read(pairs: Iterable[Pair]) -> Odds:
 
 
 def known(ctx: Context, pairs: Iterable[Pair]) -> Odds:
-    """The verdicts of those pairs that were read before."""
+    """The stored verdicts of these pairs."""
     wanted = list(dict.fromkeys(map(ordered, pairs)))
     asked = [(ctx.workspace, *_key(pair), model_id()) for pair in wanted]
     found = ctx.tx.batch(_GET, asked) if asked else []
@@ -56,7 +57,7 @@ def keep(ctx: Context, odds: Odds) -> None:
 
 
 def opponents(ctx: Context, statement: str) -> list[Opponent]:
-    """The statements that may contradict this one as far as it was compared, most probable first."""
+    """The statements that may contradict this one as far as there are verdicts, most probable first."""
     own = digest_of(statement)
     rows = ctx.tx.tuples(_AGAINST, *(ctx.workspace, own, model_id(), MAY) * 2)
     found = [Opponent(digest, odds) for digest, odds in rows]

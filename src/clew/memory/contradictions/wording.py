@@ -1,4 +1,4 @@
-"""The words in which two statements differ: the reason that people are shown for a contradiction."""
+"""The words in which two statements differ: shown to people as the reason of a contradiction."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DENIALS = frozenset(
         *("ne", "pas", "jamais", "sans", "aucun", "nunca", "sin", "solo", "ninguna"),
     }
 )
-"""Words that turn what they are added to into its opposite, or exclude the rest."""
+"""Words that negate what they are added to, or exclude the rest."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, each without case and the punctuation around it."""
+    """The words of a text, lowercased and without the punctuation around them."""
     return [word for part in text.split() if (word := part.strip(_TRIMMED).casefold())]
 
 
@@ -34,7 +34,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def only_adds(one: str, other: str) -> bool:
-    """Whether one says what the other says with words added that deny nothing: `Redis` and `Redis 7`."""
+    """Whether one is the other with words added that negate nothing: `Redis` and `Redis 7`."""
     shorter, longer = sorted((words(one), words(other)), key=len)
     left = iter(longer)
     if not all(word in left for word in shorter):
@@ -47,8 +47,8 @@ def _denials(found: list[str]) -> int:
 
 
 def names_another(one: str, other: str) -> bool:
-    """Whether two statements differ only in the number of what they are about: `Gate 21 is closed`, `Gate 22 is
-    closed`, or in a number of two events: `We fixed issue 211`, `We fixed issue 214`."""
+    """Whether two statements differ only in the number of their subject: `Gate 21 is closed`, `Gate 22
+    is closed`, or in a number of two events: `We fixed issue 211`, `We fixed issue 214`."""
     first, second = words(one), words(other)
     if len(first) != len(second):
         return False
@@ -59,7 +59,7 @@ def names_another(one: str, other: str) -> bool:
 
 
 def difference(one: str, other: str) -> str:
-    """In which words one statement differs from the other, for people."""
+    """The words in which one statement differs from the other, for display."""
     found = [f'"{change.before}" / "{change.after}"' for change in _changes(one.split(), other.split())]
     return f"Differs in: {'; '.join(found[:MOST_DIFFERENCES])}" if found else UNNAMED
 
@@ -70,7 +70,7 @@ class _Change(NamedTuple):
 
 
 def _changes(one: list[str], other: list[str]) -> Iterator[_Change]:
-    """What stands in one text where the other has something else; nothing where hardly a word is common."""
+    """Pairs of differing passages of two texts; none if hardly a word is common."""
     from difflib import SequenceMatcher  # loaded here, because most processes compare nothing
 
     first, second = ([word.strip(_TRIMMED).casefold() for word in side] for side in (one, other))
@@ -86,8 +86,8 @@ def _changes(one: list[str], other: list[str]) -> Iterator[_Change]:
 
 
 def _shown(side: list[str], start: int, end: int, against: list[str]) -> str:
-    """The words from `start` to `end`. A lone number takes the word behind it along, and so does what has nothing
-    against it: "5 times" says more than "5"."""
+    """The words from `start` to `end`. A lone number includes the next word, and so does a passage with
+    no counterpart: "5 times" is clearer than "5"."""
     found = side[start:end]
     is_bare = not found or not against or all(map(_is_number, (*found, *against)))
     if is_bare and end < len(side):

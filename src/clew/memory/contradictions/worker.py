@@ -1,7 +1,7 @@
-"""Compares records with their neighbours after the write that changed them, in a thread behind the calls.
+"""Compares records with their neighbours after the write that changed them, in a background thread.
 
-The model reads outside of any transaction. What it finds to be a contradiction becomes an entry, and whoever wrote the
-record hears of it with the next answer.
+The model runs outside of any transaction. A contradiction that it finds becomes an entry, and the
+author of the record is notified with the next response.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from clew.registry.quiet import Pause, at_once, quiet
 from clew.store.database import Database, DatabaseResource
 
 BATCH = 16
-"""Records that are compared together: what a process that ends waits for, about a second."""
+"""Records per batch: a process that exits waits for one batch, about a second."""
 FEW, MANY = 10, 500
-"""With more records waiting, each is read beside its two nearest; with very many, beside the nearest only."""
+"""With more records queued, each is compared with its two nearest; with very many, with the nearest only."""
 PORTION = 4
-"""Pairs that the model reads at once, some 40 ms: so long does a call share the processors with it."""
+"""Pairs per run of the model, some 40 ms: it shares the processors with calls for that long."""
 MOST_AWAITED = 320
 """Records that a call compares itself before it lists contradictions."""
 PATIENCE = 10.0
@@ -47,7 +47,7 @@ log = logging.getLogger("clew.contradictions")
 
 
 class Work(NamedTuple):
-    """Records that wait, what is known of those that are live, and how many neighbours each is read beside."""
+    """Queued records, the known verdicts on the live ones, and how many neighbours to compare each with."""
 
     waiting: list[Waiting]
     changed: list[Assertion]
@@ -58,11 +58,11 @@ class Work(NamedTuple):
 class _Compared(NamedTuple):
     ids: list[str]
     odds: Odds
-    """What the model has said of their pairs just now."""
+    """The model's new results for pairs."""
 
 
 def compare_some(ctx: Context, pause: Pause) -> _Compared:
-    """Compare the records that have waited longest; `pause` comes before each portion that the model reads."""
+    """Compare the records that were queued first; `pause` is called before each batch of the model."""
     with ctx.reading() as bound:
         work = _next_work(bound)
     if not work.waiting:
@@ -72,7 +72,7 @@ def compare_some(ctx: Context, pause: Pause) -> _Compared:
         with ctx.writing() as bound:
             _settle(bound, work, odds)
     else:
-        with exclusive(ctx), ctx.writing() as bound:  # entries are blocks, which files show
+        with exclusive(ctx), ctx.writing() as bound:  # entries are blocks, which are rendered into files
             _settle(bound, work, odds)
     return _Compared([item.id for item in work.waiting], odds)
 
@@ -101,7 +101,7 @@ def _is_quiet(ctx: Context, work: Work, odds: Odds) -> bool:
 
 
 def _settle(ctx: Context, work: Work, odds: Odds) -> None:
-    """Store what was read, and what follows from it for the records as they are now."""
+    """Store the verdicts, and update the entries of the records as they are now."""
     verdicts.keep(ctx, odds)
     ids = [item.id for item in work.waiting]
     entries.settle(ctx, set(ids))
@@ -110,7 +110,7 @@ def _settle(ctx: Context, work: Work, odds: Odds) -> None:
 
 
 def catch_up(ctx: Context) -> None:
-    """Compare what waits before contradictions are listed, within limits; the rest is done behind the calls."""
+    """Compare queued records before contradictions are listed, within limits; the rest is done in the background."""
     comparer = ctx.database.resources.of(Comparer)
     done = 0
     with comparer.working:
@@ -137,7 +137,7 @@ class Comparer(DatabaseResource):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.working = threading.Lock()
-        """Held while records are compared: of two that do it at once, one would do it in vain."""
+        """A lock held while records are compared: two threads at once would do the same work twice."""
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -151,7 +151,8 @@ class Comparer(DatabaseResource):
             thread.join(max(patience, PATIENCE))
 
     def wake(self, ctx: Context, ids: Sequence[str] = ()) -> None:
-        """Compare what waits in a workspace; about these records the connection of the call is told."""
+        """Start comparing the queued records of a workspace; the connection of the call is notified
+        about these records."""
         for id in ids:
             self._authors[ctx.workspace, id] = ctx.connection
         # The caller's transaction ends before the thread does, so the thread gets a context without one.
@@ -175,7 +176,7 @@ class Comparer(DatabaseResource):
             try:
                 self._compare(ctx)
             except ClewError as problem:
-                # What is queued stays queued; the next write wakes the thread again.
+                # Queued records stay queued; the next write starts the thread again.
                 log.warning("records could not be compared: %s", problem.message)
 
     def _compare(self, ctx: Context) -> None:
@@ -192,7 +193,7 @@ class Comparer(DatabaseResource):
 
 
 def _tell(ctx: Context, author: Connection, id: str, odds: Odds) -> None:
-    """Leave a note for the connection that wrote a record about what came out after it was answered."""
+    """Leave a note for the connection that wrote a record about what was found after its response."""
     with ctx.reading() as bound:
         assertion = live(bound, [id]).get(id)
         if assertion is None or assertion.block.origin == "edit":

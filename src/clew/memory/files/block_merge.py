@@ -1,7 +1,7 @@
-"""Three versions of a memory file, merged block by block: what git runs when it merges memory in a repository.
+"""Three-way merge of memory files, block by block: the git merge driver for memory in a repository.
 
-Records that only one side added or changed are taken from that side. A record of which both sides changed the same
-field differently is kept twice between conflict markers, as git does with lines.
+Records that only one side added or changed are taken from that side. A record in which both sides
+changed the same field differently is written twice between conflict markers, as git does with lines.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from clew.memory.files.markdown import GAP, MarkdownPart, ParsedFile, parse_file
 class MergedFile:
     text: str
     conflicts: tuple[str, ...]
-    """Ids of the records that stand between conflict markers."""
+    """Ids of the records between conflict markers."""
 
 
 def merge_files(base: str, ours: str, theirs: str) -> MergedFile | None:
-    """The merged file; None where an id is used twice in one of them, so that blocks cannot be matched."""
+    """The merged file; None if an id occurs twice in one of them, so that blocks cannot be matched."""
     sides = [parse_file(text) for text in (base, ours, theirs)]
     by_id = [{part.id: part for part in side.parts} for side in sides]
     if any(len(known) != len(side.parts) for known, side in zip(by_id, sides, strict=True)):
@@ -38,7 +38,7 @@ def merge_files(base: str, ours: str, theirs: str) -> MergedFile | None:
 
 
 def _order(ours: Sequence[MarkdownPart], theirs: Sequence[MarkdownPart]) -> list[str]:
-    """Ids in our order; what only they have comes behind the block that it follows there."""
+    """Ids in our order; ids that only they have follow the block that they follow there."""
     order = [part.id for part in ours]
     known, previous = set(order), -1
     for part in theirs:
@@ -50,7 +50,7 @@ def _order(ours: Sequence[MarkdownPart], theirs: Sequence[MarkdownPart]) -> list
 
 
 def _merged_block(base: str | None, ours: str | None, theirs: str | None) -> tuple[str | None, bool]:
-    """What becomes of a block, and whether a person has to decide. None: the block is gone."""
+    """The merged block, and whether a person has to decide. None: the block is gone."""
     if ours == theirs or theirs == base:
         return ours, False
     if ours == base:
@@ -77,7 +77,7 @@ def _gap(found: Sequence[MarkdownPart | None]) -> str:
 
 
 def _separated(parts: list[MarkdownPart]) -> list[MarkdownPart]:
-    """What was last in its file may stand in the middle now: a header begins on a line of its own."""
+    """The last block of a file may be in the middle after the merge: a header must begin on its own line."""
     return [
         part if at == len(parts) - 1 or "\n" in part.gap else replace(part, gap=GAP) for at, part in enumerate(parts)
     ]

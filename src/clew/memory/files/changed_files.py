@@ -1,7 +1,8 @@
 """What people saved since the files were last rendered: the files that changed, and those that cannot be read.
 
-A power cut may leave NULs in a file that was not flushed. Such a file is repaired: what can be read of it counts as a
-hand edit, the rest is as the store has it, and the damaged file is kept below `.clew/unread/`.
+A power failure may leave NULs in a file that was not flushed. Such a file is repaired: the readable
+part counts as a hand edit, the rest is taken from the store, and the damaged file is kept below
+`.clew/unread/`.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from clew.registry.context import Context
 from clew.secrets import redact_text
 
 LONGEST_BLOCK = 12_000_000
-"""Characters of one block that is read in from a file. Every version of it is kept, and every change reads it whole."""
+"""Maximum characters of a block in a file. Every version is stored, and every change reads the whole block."""
 HAS_NUL = "it holds a NUL character"
 _MERGE = (
     re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE),
     re.compile(r"^={7}\r?$", re.MULTILINE),
     re.compile(r"^>{7}(?: .*)?\r?$", re.MULTILINE),
 )
-"""The lines by which git marks what two sides changed, in this order."""
+"""Git's conflict markers, in this order."""
 
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file that is not as it was rendered; `base` is what it was before the edit, when that is known."""
+    """A file that differs from its rendering; `base` is its text before the edit, if that is known."""
 
     path: str
     text: str
     base: Known | None
     masked: bool = False
-    """The file holds a secret and `text` does not: the file is written again without it."""
+    """The file contains a secret and `text` does not: the file is written again without it."""
     late: bool = False
-    """Not what the file holds now: a save that a rendering took out, or what is left of a damaged or lost file."""
+    """Not the current content of the file: a save that a rendering took out, or the rest of a damaged or lost file."""
     replaced: bool = False
-    """Stands in another folder than the store wrote into: what it holds counts, whatever the store had there."""
+    """The file is in another folder than the store wrote into: its content counts, whatever the store had there."""
     checked_out: bool = False
     """Git has written files since the last look: what is missing here was not left out by an old copy."""
 
@@ -54,7 +55,7 @@ class EditedFile:
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that is left alone, because it cannot be read as text or is none."""
+    """A file that is ignored, because it cannot be read as text or is not a regular file."""
 
     path: str
     line: int | None
@@ -99,12 +100,12 @@ def removed_by_git(directory: Directory, state: FolderState) -> list[EditedFile]
 
 
 def ill_named(directory: Directory) -> list[Unread]:
-    """What the directory passed over when it was listed."""
+    """Names that the directory skipped when it was listed."""
     return [Unread(path, None, problem) for path, problem in directory.ill_named.items()]
 
 
 def _repair(ctx: Context, directory: Directory, state: FolderState, path: str, found: list[EditedFile]) -> bool:
-    """Have a damaged file rendered again. False for one that the store does not know."""
+    """Have a damaged file rendered again. False if the store does not have it."""
     data, entry = directory.read(path) or b"", state.files.get(path)
     with ctx.reading() as bound:
         if path.endswith(".md"):
@@ -118,7 +119,7 @@ def _repair(ctx: Context, directory: Directory, state: FolderState, path: str, f
     if text != stored:
         found.append(EditedFile(path, redact_text(text), Known((0, 0, 0), 0, text=stored), late=True))
     place = directory.late.set_aside_copy(path, data)
-    # What stands there is known, so the rendering that takes it out finds no save in it.
+    # The current content is recorded, so the rendering that replaces it does not treat it as a save.
     state.files[path] = known(directory.stamp(path) or (0, 0, 0), UNKNOWN, data)
     said = f"{path} held NULs, as a power cut leaves them, and was repaired; what it held is kept in {place}"
     warn_once(ctx, "FILE_REPAIRED", said, f"Compare the two, and remove {place.name} when nothing is missing.")
@@ -128,11 +129,11 @@ def _repair(ctx: Context, directory: Directory, state: FolderState, path: str, f
 def _text(
     directory: Directory, path: str, stamp: Stamp, noted: dict[str, tuple[Stamp, int | None, str]]
 ) -> str | Unread:
-    """What a file says, or why it is left alone; that is known already of a file that did not change."""
+    """The text of a file, or why it is ignored; the reason is cached for a file that did not change."""
     odd = directory.oddity(path)
     if odd:
         return Unread(path, None, odd)
-    # Only a fault in the text itself: any other can end without another stamp.
+    # Only a fault in the text itself is cached: any other can end without a new stamp.
     if path in noted and noted[path][0] == stamp and noted[path][1] is not None:
         return Unread(path, *noted[path][1:])
     try:
@@ -168,7 +169,7 @@ def _merge_line(text: str) -> int | None:
 
 
 def _long_block(text: str) -> tuple[int, str] | None:
-    """The line of a block that is too long to be one, and what to say of it."""
+    """The line of a block that is too long, and the warning about it."""
     line = text.count("\n", 0, len(parse_file(text).preamble)) + 1
     for part in parse_file(text).parts:
         if len(part.text) > LONGEST_BLOCK:
@@ -178,6 +179,6 @@ def _long_block(text: str) -> tuple[int, str] | None:
 
 
 def warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
-    """A call may look at the files more than once."""
+    """Avoids duplicate warnings: a call may look at the files more than once."""
     if all(known["message"] != message for known in ctx.remarks.warnings):
         ctx.warn(code, message, recovery)

@@ -30,27 +30,27 @@ OWN = ".clew"
 FOLDERS = ("decisions", "tasks", "entities", "knowledge", "summaries", "intelligence", "shared", "agents")
 WRITE_ONLY = ("intelligence/applied/", "intelligence/state/")
 DERIVED = "categories"
-"""Files made from blocks: rendered and removed, never read back."""
+"""Files generated from blocks: rendered and removed, never read back."""
 CONFIGURATION = "mind-mem.json"
 PLAIN = (CONFIGURATION, "memory/intel-state.json")
 KERNELS = "mind"
 OURS = 0o600
-"""What Clew needs of its own files, also of the copy of a file that is read-only."""
+"""Minimum permissions of Clew's own files, also for the copy of a file that is read-only."""
 LOCK_SECONDS = 20.0
 MOST_BYTES = 32_000_000
-"""Of one file: twice what 50,000 decisions take. A larger one would be read into memory again by every call."""
+"""Maximum size of a file: twice what 50,000 decisions take. Every call would read a larger one into memory again."""
 
 
 @dataclass(frozen=True)
 class RenderedFile:
-    """A file that was rendered: its stamp, and what was saved in the moment before."""
+    """A file that was rendered: its stamp, and what was saved just before."""
 
     stamp: Stamp
     late: list[LateSave]
 
 
 file_lock: HookPoint[Callable[[Path], AbstractContextManager[None]]] = HookPoint("file_lock")
-"""Keeps another program that uses the folder from a file meanwhile."""
+"""Hook that locks a file against other programs that use the folder."""
 
 
 @contextmanager
@@ -62,32 +62,32 @@ def kept_from_others(path: Path) -> Iterator[None]:
 
 
 class FilesProblem(ClewError):
-    """The files cannot be read or written. The store can, so reading memory goes on without them."""
+    """The files cannot be read or written. The store can, so reading memory continues without them."""
 
 
 def root_of(ctx: Context) -> Path | None:
-    """The workspace's directory; none on PostgreSQL unless the settings name one."""
+    """The workspace's directory; none on PostgreSQL unless it is set in the settings."""
     settings = ctx.settings
     if settings.memory_dir is not None and ctx.workspace == settings.workspace:
         return settings.memory_dir
     if settings.database_url:
         return None
-    # A workspace id may hold slashes; one directory level for each keeps ids from lying inside one another.
+    # A workspace id may contain slashes; one directory level for each prevents ids from being nested in each other.
     return settings.home / "workspaces" / ctx.workspace.replace("/", "+") / "memory"
 
 
 def is_memory(ctx: Context, file: Path) -> bool:
-    """Whether a file lies where memory is read from: what somebody saves there counts as a person's edit."""
+    """Whether a file is in a place that memory is read from: a save there counts as a person's edit."""
     root = root_of(ctx)
     places = [ctx.settings.home / "workspaces", *(root / folder for folder in FOLDERS if root is not None)]
-    # Small letters, because some file systems do not tell them from capitals.
+    # Lowercase, because some file systems are case-insensitive.
     spelled = Path(str(file).casefold())
     own = any(spelled.is_relative_to(str(place.resolve()).casefold()) for place in places)
     return own or OWN in spelled.parts
 
 
 def shown_root(ctx: Context) -> str:
-    """The workspace as the seed shows it: a path, or the id where there are no files."""
+    """The workspace as the seed shows it: a path, or the id if there are no files."""
     root = root_of(ctx)
     return str(root) if root else ctx.workspace
 
@@ -103,12 +103,12 @@ class Directory:
         self._prefix = str(root)
         self.late = LateSaves(self.own)
         self.ill_named: dict[str, str] = {}
-        """Files and folders with names that are not read: what to show of the path, and why."""
+        """Files and folders with names that are not read: a printable form of the path, and why."""
         self._touched: set[Path] = set()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process at a time works on the files. Who holds the lock may take it again."""
+        """Lock the files for this process. The lock is reentrant."""
         held: set[str] = _held.__dict__.setdefault("roots", set())
         if self._prefix in held:
             yield
@@ -124,7 +124,7 @@ class Directory:
     def _lock(self) -> Iterator[None]:
         with reported(self.root):
             self.own.mkdir(parents=True, exist_ok=True)
-            # What `.clew` leads to elsewhere could be anything, and we write and delete in it.
+            # A link `.clew` could lead to anything, and we write and delete in it.
             if self.own.is_symlink():
                 raise OSError(errno.ELOOP, f"{self.own} is a symbolic link, and links are not followed")
             lock = FileLock(self.own / "lock")
@@ -143,12 +143,13 @@ class Directory:
 
     @contextmanager
     def numbering(self, path: str) -> Iterator[None]:
-        """Keep Mind-Mem from numbering blocks of a file meanwhile: it goes by the file, and writes over a block whose
-        number it gave away. Without such a file, or behind a link, it numbers nothing."""
+        """Prevent Mind-Mem from numbering blocks of a file meanwhile: it derives numbers from the file,
+        and overwrites a block whose number it gave away. If the file is missing, or behind a link, it
+        numbers nothing."""
         if self.stamp(path) is None or self.oddity(path) is not None:
             yield
             return
-        # Version 5 numbers under the first, version 1 under the second, which both hold while they write.
+        # Version 5 numbers under the first, version 1 under the second; both hold their lock while they write.
         with kept_from_others(self.root / f"{path}.capture"), kept_from_others(self.root / path):
             yield
 
@@ -162,10 +163,10 @@ class Directory:
             return FolderState(damaged=True)
 
     def save(self, state: FolderState) -> None:
-        """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit.
+        """Save the state. It must not outlive a rendering that a power failure undid: that would look like an edit.
 
-        So every folder in which a file was renamed is flushed first. One flush would do on ext4, which commits all
-        renames together; other file systems commit each folder by itself.
+        So every folder in which a file was renamed is flushed first. One flush would do on ext4, which
+        commits all renames together; other file systems commit each folder separately.
         """
         with reported(self.root):
             for folder in sorted(self._touched):
@@ -187,7 +188,7 @@ class Directory:
             shutil.rmtree(copies, ignore_errors=True)
 
     def settle(self) -> None:
-        """Make sure that a power cut does not take `.clew` away any more."""
+        """Flush the folders, so that a power failure cannot remove `.clew`."""
         with reported(self.root):
             for folder in (self.own, self.root):
                 sync_folder(folder)
@@ -212,7 +213,7 @@ class Directory:
             raise ClewError("IO_ERROR", f"{self.root / path}: {problem}", "Make the file readable.") from problem
 
     def oddity(self, path: str) -> str | None:
-        """Why a path is neither read nor written: what a link leads to is not ours, and only a file holds text."""
+        """Why a path is neither read nor written: a link's target is not ours, and only a regular file has text."""
         place, kind = self._prefix, 0
         for part in path.split("/"):
             place = f"{place}/{part}"
@@ -225,7 +226,7 @@ class Directory:
         return None if stat.S_ISREG(kind) else f"{part} is not an ordinary file"
 
     def obstacle(self, path: str) -> str | None:
-        """What keeps a path from being a file: a file where a folder is needed, or a folder in its own place."""
+        """Why a path cannot be a file: there is a file where a folder is needed, or a folder in its place."""
         place = self.root / path
         if place.is_dir():
             return f"the folder {path}"
@@ -233,9 +234,9 @@ class Directory:
         return next((str(folder.relative_to(self.root)) for folder in above if folder.is_file()), None)
 
     def write(self, path: str, data: bytes, expected: Known | None) -> RenderedFile:
-        """Replace a file at once, and look at what stood there. What a person saved since `expected` is in the answer.
+        """Replace a file atomically and examine the previous one. Returns what a person saved since `expected`.
 
-        What was taken out stays in `.clew/late/` until it is settled, so that a crash in between does not lose it.
+        What was taken out stays in `.clew/late/` until it is stored, so that a crash in between does not lose it.
         """
         target = self.root / path
         with reported(target):
@@ -266,7 +267,7 @@ class Directory:
             return self.late.found(state.files)
 
     def replace(self, path: str, data: bytes) -> None:
-        """Write a file that is never read back, whatever stood there."""
+        """Write a file that is never read back, whatever its previous content."""
         target = self.root / path
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -287,7 +288,7 @@ class Directory:
         draft.replace(target)
 
     def block_files(self) -> list[str]:
-        """The Markdown files that may hold blocks, in order."""
+        """The Markdown files that may contain blocks, in order."""
         found = [path for folder in FOLDERS for path in self._below(folder, ".md")]
         return sorted(path for path in found if not path.startswith(WRITE_ONLY))
 
@@ -296,7 +297,7 @@ class Directory:
         return sorted([*(path for path in PLAIN if self.stamp(path) is not None), *kernels])
 
     def _below(self, folder: str, suffix: str) -> list[str]:
-        """What looks like a file below a folder, links included; `oddity` tells which of them are not."""
+        """The candidates for files below a folder, links included; `oddity` filters them."""
         if os.path.islink(f"{self._prefix}/{folder}"):  # noqa: PTH114
             return [folder]
         found: list[str] = []
@@ -323,13 +324,13 @@ class Directory:
 
 
 def _date_back(file: BinaryIO) -> None:
-    """Date a file back, so that whoever saves it after us, however soon, gives it another time than ours."""
+    """Set the modification time back, so that any later save, however soon, has a different time."""
     saved = time.time_ns() - 2 * RACY_NS
     os.utime(file.fileno() if os.utime in os.supports_fd else file.name, ns=(saved, saved))
 
 
 def name_problem(name: str) -> str | None:
-    """Why a file with this name is not read: neither the store nor an answer can hold such a path."""
+    """Why a file with this name is not read: neither the store nor a response can contain such a path."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -338,7 +339,7 @@ def name_problem(name: str) -> str | None:
 
 
 def shown_name(path: str) -> str:
-    """A path with what cannot be shown escaped."""
+    """A path with unprintable characters escaped."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 

@@ -1,4 +1,4 @@
-"""Taking erased texts out of files: what was rendered, snapshots of applies, late saves, spool and logs."""
+"""Removes erased texts from files: renderings, snapshots of applies, late saves, spool and logs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SKIPPED = frozenset({"lock", "models"})
 class ErasedFiles:
     cleaned: list[str] = field(default_factory=list)
     holding: list[str] = field(default_factory=list)
-    """Files that hold the text and are not changed: backups and other databases, and what cannot be written."""
+    """Files that contain the text and are not changed: backups and other databases, and what cannot be written."""
 
 
 def erase_in_files(ctx: Context, redactor: Redactor) -> ErasedFiles:
-    """Clean the memory folder and the data directory; name what cannot be cleaned."""
+    """Clean the memory folder and the data directory; report what cannot be cleaned."""
     found = ErasedFiles()
     directory = directory_of(ctx)
     with directory.locked() if directory is not None else nullcontext():
@@ -53,7 +53,7 @@ def _erase_in(path: Path, redactor: Redactor, found: ErasedFiles) -> None:
     except OSError:
         return
     text = data.decode("utf-8", "replace")
-    # Line by line as well, for a line may be a JSON value of its own.
+    # Line by line as well, because a line may be a separate JSON value.
     cleaned = "".join(redactor.without(line) for line in redactor.without(text).splitlines(keepends=True))
     if cleaned == text:
         return
@@ -64,7 +64,8 @@ def _erase_in(path: Path, redactor: Redactor, found: ErasedFiles) -> None:
 
 
 def _replace(path: Path, text: str) -> bool:
-    """Write a file anew with its rights. A snapshot may be another name of the same file: each is written by itself."""
+    """Rewrite a file and keep its permissions. A snapshot may be a hard link to the same file: each is
+    written separately."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         mode = path.stat().st_mode & 0o777

@@ -1,4 +1,4 @@
-"""Three versions of one block, merged field by field: what only one side changed is kept from that side."""
+"""Three-way merge of one block, field by field: what only one side changed is taken from that side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.memory.kinds import kind_of
 
 @dataclass(frozen=True)
 class FieldConflict:
-    """A field that both sides changed differently: what was kept, and what was not."""
+    """A field that both sides changed differently: the value that was kept, and the one that was not."""
 
     field: str
     kept: Value | None
@@ -18,7 +18,7 @@ class FieldConflict:
 
 
 def merge_fields(base: str | None, ours: str, theirs: str) -> tuple[str, list[FieldConflict]]:
-    """The merged text of a block. Of a field that both sides changed differently, theirs is kept."""
+    """The merged text of a block. If both sides changed a field differently, theirs is kept."""
     before = parse_block(base).fields if base is not None else {}
     sides = (before, parse_block(ours).fields, parse_block(theirs).fields)
     text, conflicts = theirs, []
@@ -37,7 +37,7 @@ Loser = tuple[Value | None]
 def _field(
     id: str, name: str, base: Value | None, ours: Value | None, theirs: Value | None
 ) -> tuple[Value | None, Loser | None]:
-    """What the field says, and what lost where both sides changed it differently."""
+    """The merged field, and the losing value if both sides changed it differently."""
     if ours == theirs or theirs == base:
         return ours, None
     if ours == base:
@@ -50,7 +50,7 @@ def _field(
 
 
 def _status(id: str, ours: Value | None, theirs: Value | None) -> Value | None:
-    """Withdrawing or replacing a record says more than keeping it."""
+    """Withdrawing or replacing a record takes precedence over keeping it."""
     is_over = isinstance(ours, str) and kind_of(id).state(ours).is_over
     return ours if is_over else theirs
 

@@ -1,10 +1,10 @@
-"""What a hand-edited file becomes: the person's edit, with what the store changed meanwhile in blocks left alone.
+"""Merges a hand-edited file: the person's edit, plus what the store changed meanwhile in other blocks.
 
-A person may also save from a stale buffer: the editor read the file, something was approved into it, and then the
-editor saved the old text with a change of its own. Such a save lacks blocks that its author never saw and holds others
-as they were. Taking that for edits would undo what was approved. So an approved change survives a save on three
-conditions: it is recent, the saved text holds nothing of it, and the save changes something else too. A save that only
-leaves blocks out removes them.
+A person may also save from a stale buffer: the editor read the file, something was approved into it,
+and then the editor saved the old text with its own change. Such a save lacks blocks that its author
+never saw and has old versions of others. Treating these as edits would undo what was approved. So an
+approved change survives a save on three conditions: it is recent, the saved text contains nothing of
+it, and the save changes something else too. A save that only leaves blocks out removes them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from clew.store.events import subjects_changed
 def merged(
     ctx: Context, path: str, base: Known | None, stored: ParsedFile, edited: ParsedFile, by_git: bool = False
 ) -> ParsedFile:
-    """What a hand-edited file becomes, given the file that it was edited from (None when that is not known).
+    """The merged text of a hand-edited file, given the text that it was edited from (None if that is unknown).
 
-    What git wrote is no old copy that somebody saved: a text that the store had before counts as well.
+    Git's output is not an old copy that was saved by accident: text that the store had before counts as well.
     """
     if by_git:
         return merge(_blocks_rendered(ctx, path, base), stored, edited)
@@ -38,7 +38,7 @@ def merged(
 
 
 def _blocks_rendered(ctx: Context, path: str, base: Known | None) -> dict[str, str]:
-    """The blocks of the file that git replaced; none where this file was not there."""
+    """The blocks of the file that git replaced; none if the file did not exist."""
     if base is None:
         return {}
     if base.text is not None or base.seq == UNKNOWN:
@@ -53,7 +53,7 @@ def _blocks_before(ctx: Context, path: str, base: Known | None, parts: list[Mark
     if base is None or base.seq == UNKNOWN:
         return _known_before(ctx, path, parts)
     before = _blocks_at(ctx, path, base.seq)
-    # What the store had later was not written by a person: the process that rendered it ended before it said so.
+    # A version that the store had later is not an edit: the process that rendered it ended before it recorded that.
     others = [part for part in parts if before.get(part.id) != part.text]
     return before | _seen_before(ctx, path, others, base.seq)
 
@@ -62,7 +62,7 @@ NUL = "\x00"
 
 
 def without_damage(ctx: Context, path: str, base: Known | None, stored: ParsedFile, damaged: str) -> ParsedFile:
-    """A file in which a power cut left NULs: what can still be read of it, and the rest as it is stored."""
+    """A file in which a power failure left NULs: its readable part, and the rest from the store."""
     legible = [part for part in parse_file(damaged).parts if NUL not in part.text]
     before = _blocks_before(ctx, path, base, legible)
     edited = {part.id: part for part in reversed(legible) if before.get(part.id) != part.text}
@@ -79,7 +79,7 @@ def _by_id(parsed: ParsedFile) -> dict[str, str]:
 
 
 def _blocks_at(ctx: Context, path: str, seq: int) -> dict[str, str]:
-    """The blocks of a file as the store had them at a sequence number."""
+    """The blocks of a file as of a sequence number in the store."""
     sql = (
         "SELECT id, text FROM block WHERE workspace = ? AND file = ? AND until IS NULL AND gone = 0 AND seq <= ?"
         " UNION ALL SELECT id, text FROM block WHERE workspace = ? AND file = ? AND until > ? AND gone = 0 AND seq <= ?"
@@ -88,8 +88,9 @@ def _blocks_at(ctx: Context, path: str, seq: int) -> dict[str, str]:
 
 
 def _known_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:
-    """What the author of a file of unknown age must have known: what it holds as the store had it once, and what was
-    rolled back by somebody else. That is gone from the file, or as it was before, on purpose."""
+    """What the author of a file of unknown age must have known: blocks in the version that the file
+    has, if the store once had it, and what another author rolled back. That is missing from the file,
+    or in its earlier version, on purpose."""
     seen, back = _seen_before(ctx, path, parts), taken_back(ctx)
     return {
         **{id: text for id, text in seen.items() if id not in back},
@@ -118,7 +119,7 @@ def merge(base: Mapping[str, str], stored: ParsedFile, edited: ParsedFile) -> Pa
     current = {part.id: part for part in reversed(stored.parts)}
     kept = [part for part in (_settled(part, base, current) for part in edited.parts) if part is not None]
     seen = {part.id for part in edited.parts}
-    # What the author has never seen cannot have been removed by him.
+    # The author cannot have removed what they have never seen.
     added = [part for part in stored.parts if part.id not in seen and part.id not in base]
     if added and kept:
         kept[-1] = replace(kept[-1], gap=_ended(kept[-1].gap))
@@ -135,7 +136,7 @@ def _settled(part: MarkdownPart, base: Mapping[str, str], current: Mapping[str, 
 
 
 def _ended(gap: str) -> str:
-    """A gap after which a header can begin."""
+    """A gap with an end after which a header can begin."""
     if not gap or gap.endswith("\n\n"):
         return gap or "\n\n"
     return gap + ("\n" if gap.endswith("\n") else "\n\n")
@@ -144,19 +145,20 @@ def _ended(gap: str) -> str:
 RECENT_MS = 600_000
 """Ten minutes: longer than people leave an edited buffer unsaved, short enough that a later removal is meant."""
 MOST_SEQS, MOST = 10_000, 200
-"""How far back the events are searched, and how many changed blocks are considered: a bound on the cost of a save."""
+"""How far back events are searched, and how many changed blocks are considered: limits the cost of a save."""
 
 
 @dataclass(frozen=True)
 class GovernedChange:
-    """What approval or rollback did to a block: its newest version, which may be a removal, and the one before."""
+    """A change of a block by approval or rollback: its newest version, which may be a removal, and the
+    previous one."""
 
     now: Block
     before: Block | None
 
     @property
     def replaced(self) -> str | None:
-        """The text that the block had, if there was one."""
+        """The previous text of the block, if there was one."""
         return None if self.before is None or self.before.gone else self.before.text
 
     def stands_in(self, texts: Mapping[str, str]) -> bool:
@@ -169,12 +171,12 @@ class GovernedChange:
 
 
 def _stale_base(ctx: Context, path: str, before: Mapping[str, str], edited: ParsedFile) -> dict[str, str] | None:
-    """The blocks of the older text that a stale save was made from; None when it was made from `before`."""
+    """The blocks of the older text that a stale save was made from; None if it was made from `before`."""
     recent = _recent(ctx, path)
     if not recent:
         return None
     texts = _by_id(edited)
-    # A text that holds a change was saved after it, and so after all earlier ones.
+    # A text that contains a change was saved after it, and so after all earlier ones.
     seen = max((change.now.seq for change in recent if change.stands_in(texts)), default=0)
     unseen = [change for change in recent if change.now.seq > seen and change.missing_from(edited, texts)]
     if not unseen:
@@ -188,7 +190,7 @@ def _stale_base(ctx: Context, path: str, before: Mapping[str, str], edited: Pars
 
 
 def _recent(ctx: Context, path: str) -> list[GovernedChange]:
-    """What approval or rollback did to the file in the last minutes."""
+    """Changes of the file by approval or rollback in the last minutes."""
     since = (ctx.ws.seq - MOST_SEQS, ctx.now_ms - RECENT_MS)
     types = ("block_written", "block_removed")
     changed = subjects_changed(ctx.tx, ctx.workspace, types, f'"file":"{path}"', *since, MOST)
@@ -201,5 +203,5 @@ def _recent(ctx: Context, path: str) -> list[GovernedChange]:
 
 
 def _changes(known: Mapping[str, str], parts: list[MarkdownPart]) -> bool:
-    """Whether the save holds anything that the text it was made from did not."""
+    """Whether the save contains anything that the text it was made from did not."""
     return any(known.get(part.id) != part.text for part in parts)

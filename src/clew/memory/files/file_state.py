@@ -1,8 +1,9 @@
-"""What a folder of memory files knows of itself: `.clew/state.json`.
+"""The state of a folder of memory files: `.clew/state.json`.
 
-For each file it holds the stamp (time, size, inode), a digest of the bytes and the sequence number of the store that
-they correspond to. A hand edit is noticed by a stat, confirmed by the digest, and merged against the blocks that the
-store had at that number. No copy of a file is kept: an unflushed copy can come back as NULs after a power cut.
+For each file it has the stamp (time, size, inode), a digest of the bytes and the sequence number of the
+store that they correspond to. A hand edit is noticed by a stat, confirmed by the digest, and merged
+against the blocks that the store had at that number. No copy of a file is kept: an unflushed copy can
+come back as NULs after a power failure.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 @dataclass
 class Known:
-    """A file as it was last rendered or read."""
+    """The state of a file when it was last rendered or read."""
 
     stamp: Stamp
     checked_ns: int
     """When the stamp was taken."""
     seq: int = UNKNOWN
-    """Sequence number of the store's text that the file holds."""
+    """Sequence number of the store's text that the file contains."""
     digest: str = ""
     text: str | None = None
-    """What the file holds where the store never had that text. It is not saved."""
+    """The text of the file if the store never had it. It is not saved."""
 
     def trusts(self, stamp: Stamp) -> bool:
-        """Whether a file with this stamp is unchanged. One that was written just before its stamp was taken may have
-        changed again without another stamp."""
+        """Whether a file with this stamp is unchanged. One that was written just before its stamp was
+        taken may have changed again without a new stamp."""
         return tuple(self.stamp) == stamp and stamp[0] < self.checked_ns - RACY_NS
 
     def holds(self, data: bytes) -> bool:
@@ -62,13 +63,13 @@ class FolderState:
     shared: bool = False
     """Whether another store has rendered into the directory too."""
     stores: list[str] = field(default_factory=list)
-    """The stores that have noted that they write into this directory; see `folder_mark`."""
+    """The stores that have recorded that they write into this directory; see `folder_mark`."""
     damaged: bool = False
-    """Whether there is a state that cannot be read: then nothing is known, and nothing follows from what is missing."""
+    """Whether the state file exists but is invalid: then nothing is known, and missing files imply nothing."""
     files: dict[str, Known] = field(default_factory=dict)
     write_only_seq: int = 0
     checkout: str = ""
-    """What git had checked out when the files were looked at, where they lie in a repository."""
+    """Git's checkout when the files were last looked at, if they are in a repository."""
     unread: dict[str, tuple[Stamp, int | None, str]] = field(default_factory=dict)
     """Files that cannot be read as text: the stamp, the line and the problem, so that they are not read every time."""
 
@@ -77,13 +78,13 @@ class FolderState:
 
 
 def state_from(raw: dict[str, Any]) -> FolderState:
-    """Raises when the JSON is not a state."""
+    """Raises if the JSON is not a valid state."""
     files = {path: _known_from(entry) for path, entry in raw.pop("files").items()}
     unread = {path: (tuple(note[0]), note[1], note[2]) for path, note in raw.pop("unread", {}).items()}
     return FolderState(files=files, unread=unread, **raw)
 
 
 def _known_from(raw: dict[str, Any]) -> Known:
-    # Before digests a number of the newest edit was kept; -1 said that the text was not the store's.
+    # Versions before digests stored the number of the newest edit; -1 meant that the text was not the store's.
     seq = UNKNOWN if raw.get("number") == UNKNOWN else raw["seq"]
     return Known(tuple(raw["stamp"]), raw["checked_ns"], seq, raw.get("digest", ""))

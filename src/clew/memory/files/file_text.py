@@ -1,4 +1,4 @@
-"""A file of memory as it is written out: always whole."""
+"""Writes a memory file, always as a whole."""
 
 from __future__ import annotations
 

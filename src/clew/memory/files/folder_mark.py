@@ -1,9 +1,9 @@
-"""Whose folder it is: the mark that a store leaves in `.clew/`, and the note of it in the store.
+"""Folder ownership: the mark that a store leaves in `.clew/`, and the note of it in the store.
 
-`.clew/state.json` names the stores that have written into the folder. A store notes in itself that it has left its name
-there. When it finds the folder without its name, that is another folder in the same place: a backup, a clone, a new
-one. What stands in it was not edited from what the store wrote, and is not an old copy that somebody forgot either:
-somebody put it there, so it counts.
+`.clew/state.json` names the stores that have written into the folder. A store records in itself that it
+has left its name there. If it then finds the folder without its name, that is another folder in the
+same place: a backup, a clone, a new one. Its files were not edited from what the store wrote, and are
+not a stale copy either: the folder was replaced on purpose, so its files count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clew.store.workspaces import delete_meta, keep_meta, read_meta
 
 
 def opened(ctx: Context, directory: Directory) -> tuple[FolderState, bool]:
-    """What is known of the files, and whether the folder was replaced since this store left its name in it."""
+    """The state of the files, and whether the folder was replaced since this store left its name in it."""
     state = directory.state()
     with ctx.reading() as bound:
         if is_ours(bound, state):
@@ -30,7 +30,7 @@ def opened(ctx: Context, directory: Directory) -> tuple[FolderState, bool]:
 
 
 def is_ours(bound: Context, state: FolderState) -> bool:
-    """False when the files were rendered from another store, or from a later state of this one."""
+    """False if the files were rendered from another store, or from a later state of this one."""
     return state.store == name_of(bound) and all(entry.seq <= bound.ws.seq for entry in state.files.values())
 
 
@@ -41,8 +41,9 @@ def name_of(bound: Context) -> str:
 def sign(ctx: Context, directory: Directory, state: FolderState) -> None:
     """Save the state, the first time with a note in the store.
 
-    The note comes after the name, and only when the name cannot be lost any more: a note alone would make the folder
-    look replaced, and what is stored and not rendered yet would be undone by files that are merely behind.
+    The note comes after the name, and only once the name is durable: a note alone would make the folder
+    look replaced, and what is stored and not rendered yet would be undone by files that are merely
+    behind.
     """
     directory.save(state)
     if state.store in state.stores or not state.files:
@@ -55,7 +56,8 @@ def sign(ctx: Context, directory: Directory, state: FolderState) -> None:
 
 
 def forget(bound: Context, directory: Directory) -> None:
-    """Take the note back, in the transaction that reads a replaced folder in: once is enough, also if it ends there."""
+    """Remove the note, in the transaction that reads a replaced folder: it is read only once, even if
+    the process ends there."""
     delete_meta(bound.tx, _key(bound, directory))
 
 

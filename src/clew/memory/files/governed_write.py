@@ -15,9 +15,10 @@ from clew.registry.context import Context
 
 @contextmanager
 def governed_transaction(ctx: Context, numbered: str | None = None) -> Iterator[Context]:
-    """What is done inside is durable when the block ends, and shown in the files.
+    """Changes made inside are durable when the block ends, and rendered into the files.
 
-    `numbered` is the file for whose blocks numbers are drawn inside and by Mind-Mem too, which has to wait.
+    `numbered` is the file whose block ids are allocated inside; Mind-Mem, which allocates ids by file
+    too, has to wait.
     """
     with _numbering(ctx, numbered), exclusive(ctx), ctx.writing() as bound:
         lay_out(bound)
@@ -40,7 +41,7 @@ def lay_out(ctx: Context) -> None:
 
 @contextmanager
 def failing(**shown: Any) -> Iterator[None]:
-    """A refusal carries the fields by which the seed's clients recognise it; `...` stands for what the refusal says."""
+    """Add to an error the fields by which the seed's clients recognise it; `...` is replaced by the error message."""
     try:
         yield
     except ClewError as problem:

@@ -1,4 +1,4 @@
-"""Hand edits into the store: what a file says now becomes new versions of its blocks."""
+"""Imports hand edits: the current text of a file becomes new versions of its blocks."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from clew.store.workspaces import declare_events
 declare_events({"memory_edited": "A person's edit of a memory file was read back."})
 
 EDIT = "edit"
-"""Where versions come from that a person wrote into a file."""
+"""The origin of versions that a person wrote into a file."""
 PORTION, PORTION_CHARS = 1000, 1_000_000
-"""Changed blocks and characters that one transaction reads in; other writers get their turn in between."""
+"""Maximum changed blocks and characters per transaction; other writers can run in between."""
 
 
 def rendered(ctx: Context, path: str) -> str:
-    """A file of blocks as the store has it."""
+    """The text of a file of blocks, rendered from the store."""
     # Joined by the database: a file of tens of thousands of blocks is rendered with each of its records.
     return (places.preamble_of(ctx, path) or "") + (ctx.tx.value(_TEXT[ctx.tx.engine], ctx.workspace, path) or "")
 
 
 def stored_file(ctx: Context, path: str) -> ParsedFile:
-    """The same in parts: without the blocks whose id another one has, which are text here."""
+    """The same in parts: without blocks whose id is already taken, which are plain text here."""
     rows = ctx.tx.tuples(_CURRENT[ctx.tx.engine], ctx.workspace, path)
     return ParsedFile(places.preamble_of(ctx, path) or "", [MarkdownPart(*row) for row in rows])
 
@@ -38,7 +38,7 @@ def stored_file(ctx: Context, path: str) -> ParsedFile:
 _LIVE = "block.workspace = place.workspace AND block.id = place.id AND block.until IS NULL AND block.gone = 0"
 _HERE = "place.workspace = ? AND place.file = ?"
 _CURRENT = {
-    # Both begin with the places of the file: most blocks stand in another one, which the planners cannot know.
+    # Both begin with the places of the file: most blocks are in another one, which the planners cannot know.
     "sqlite": (
         f"SELECT block.id, block.text, place.gap FROM place CROSS JOIN block WHERE {_HERE} AND {_LIVE} ORDER BY ordinal"
     ),
@@ -52,19 +52,19 @@ _TEXT = {
     "sqlite": f"SELECT group_concat(text || gap, '') FROM ({_CURRENT['sqlite']})",
     "postgres": f"SELECT string_agg(text || gap, '') FROM ({_CURRENT['postgres']}) AS part",
 }
-"""Both take the parts in the order of the inner query."""
+"""Both return the parts in the order of the inner query."""
 
 
 def portion_of(stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
-    """As much of an edit as one transaction takes in: the edited file up to a block, and what else is stored.
+    """The part of an edit that one transaction can take: the edited file up to a block, and the rest as stored.
 
-    Each portion is a state that the file could have, so any process can go on from it.
+    After each portion the file is in a valid state, so any process can continue from it.
     """
     known = {part.id: part.text for part in stored.parts}
     seen: set[str] = set()
     count = chars = 0
     for at, part in enumerate(edited.parts):
-        is_repeat = part.id in seen  # mere text, and no work
+        is_repeat = part.id in seen  # plain text, which costs nothing
         seen.add(part.id)
         if is_repeat or known.get(part.id) == part.text:
             continue
@@ -78,16 +78,16 @@ def portion_of(stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
 
 @dataclass
 class _Intake:
-    """The blocks of some files that are taken in together."""
+    """The blocks of some files that are imported together."""
 
     free: set[str]
-    """Ids that stand in these files in the store, or nowhere."""
+    """Ids that the store has in these files, or nowhere."""
     settled: set[str] = field(default_factory=set)
-    """Ids that stand in these files now; another block with such an id is text."""
+    """Ids that are in these files now; another block with such an id is plain text."""
 
     def place(self, parsed: ParsedFile) -> tuple[str, list[BlockText]]:
-        """What stands before the first block, and the blocks. A second block with a taken id stays in the file as
-        text, and `scan` reports it."""
+        """The preamble and the blocks. A second block with a taken id stays in the file as text, and
+        `scan` reports it."""
         head: list[str] = [parsed.preamble]
         taken: list[tuple[MarkdownPart, list[str]]] = []
         for part in parsed.parts:
@@ -100,7 +100,7 @@ class _Intake:
 
 
 def take_in(ctx: Context, files: Mapping[str, ParsedFile], origin: str = EDIT) -> dict[str, Block]:
-    """Make versions of what changed, over all files at once so that a moved block is one change."""
+    """Create versions of what changed, over all files at once so that a moved block is one change."""
     old_ids = {place.id for path in files for place in places.in_file(ctx, path)}
     new_ids = {part.id for parsed in files.values() for part in parsed.parts}
     elsewhere = places.where(ctx, sorted(new_ids - old_ids))
@@ -132,7 +132,8 @@ def _remove(ctx: Context, ids: Iterable[str], origin: str) -> list[Block]:
 
 
 def _promote(ctx: Context, gone: Sequence[str]) -> list[Block]:
-    """Of two blocks with one id, the second was kept as text. When the first goes, the second becomes a block."""
+    """Of two blocks with one id, the second was kept as text. When the first is removed, the second
+    becomes a block."""
     files = {path: parse_file(rendered(ctx, path)) for path in _files_repeating(ctx, set(gone))}
     return list(take_in(ctx, files).values()) if files else []
 

@@ -1,7 +1,8 @@
-"""Markdown to blocks: what people really write, and a note of every line that could not be read.
+"""Parses Markdown into blocks, tolerating what people write, and reports every line that could not be parsed.
 
-A file is a preamble and a row of parts. A part is a block's text, from its header to its last line, and the gap up to
-the next header: blank lines, rules, prose. Joining preamble, texts and gaps gives the file back, byte for byte.
+A file is a preamble and a sequence of parts. A part is a block's text, from its header to its last
+line, and the gap up to the next header: blank lines, rules, prose. Joining preamble, texts and gaps
+restores the file byte for byte.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ Value = str | list[str]
 HEADER = re.compile(rf"\[(?<![^\n\ufeff]\[)({ANY_BLOCK.pattern})\][ \t]*\r?$", re.MULTILINE)
 """A line with nothing but an id in brackets; some editors put a byte order mark before the first one.
 
-It begins with the bracket and looks back only then: a search for a plain sign is ten times as fast.
+The pattern starts with the bracket and only then looks behind: searching for a literal is ten times as fast.
 """
-# A bracket with `(`, `:` or `[` after it is a Markdown link or its definition, not a header that was meant.
+# A bracket with `(`, `:` or `[` after it is a Markdown link or its definition, not an intended header.
 _LIKE_HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^---", re.MULTILINE)
-# `(?!//)`: a line that begins with an address is not a field.
+# `(?!//)`: a line that begins with a URL is not a field.
 _FIELD = re.compile(r"([A-Z][A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*):(?!//)[ \t]*(.*)")
 _ITEM = re.compile(r"([ \t]*)-(?:[ \t]+(.*))?$")
 _ESCAPED_DASH = re.compile(r"\A(\s*)\\(\\*-(?:\s|$))")
 _INDENT = re.compile(r"\t| {2,}")
 
 Problem = tuple[int, str]
-"""A line, counted from 0 at the start of the text it was found in, and what is wrong with it."""
+"""A line, counted from 0 at the start of the parsed text, and the problem with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class ParsedFile:
 
 @dataclass(slots=True)
 class ParsedBlock:
-    """A block's fields, the lines each one covers, and what could not be read."""
+    """The fields of a block, the lines of each, and what could not be parsed."""
 
     id: str
     fields: dict[str, Value] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class ParsedBlock:
 
 
 def parse_file(text: str) -> ParsedFile:
-    """Cut a file at its headers. The same id twice gives two parts; who reads them decides."""
+    """Split a file at its headers. The same id twice gives two parts; the caller decides between them."""
     starts = list(HEADER.finditer(text))
     if not starts:
         return ParsedFile(text, [])
@@ -70,7 +71,7 @@ def parse_file(text: str) -> ParsedFile:
 
 
 def _part(header: re.Match[str], chunk: str) -> MarkdownPart:
-    # A rule separates blocks, so it and whatever follows it belong to the gap.
+    # A rule separates blocks, so it and everything after it belong to the gap.
     rule = _RULE.search(chunk)
     text = (chunk[: rule.start()] if rule else chunk).rstrip(" \t\r\n")
     return MarkdownPart(header.group(1), text, chunk[len(text) :])
@@ -79,7 +80,7 @@ def _part(header: re.Match[str], chunk: str) -> MarkdownPart:
 def gap_problems(gap: str) -> list[Problem]:
     """Lines outside of blocks that begin one, or look as if they were meant to.
 
-    A well-formed header gets into a gap only when its id is taken: then its block stays in the file as mere text.
+    A well-formed header is only in a gap if its id is taken: then its block stays in the file as plain text.
     """
     if "[" not in gap:
         return []
@@ -100,7 +101,7 @@ def _header_problem(line: str) -> str:
 
 
 def repeated_ids(problems: Iterable[Problem]) -> set[str]:
-    """Ids of blocks that are mere text because another block has the id."""
+    """Ids of blocks that are plain text because another block has the id."""
     return {said.removesuffix(REPEATED) for _, said in problems if said.endswith(REPEATED)}
 
 
@@ -125,7 +126,7 @@ def parse_block(text: str) -> ParsedBlock:
 
 
 class _Reader:
-    """Takes a block's lines one by one; the open field collects what belongs to it."""
+    """Processes a block line by line; the open field collects its continuation lines."""
 
     def __init__(self, block: ParsedBlock) -> None:
         self.block = block
@@ -146,7 +147,7 @@ class _Reader:
         self.item_indent, self.blanks = -1, 0
 
     def take(self, number: int, line: str) -> None:
-        """A line that begins no field."""
+        """Process a line that begins no field."""
         if not line:
             self.blanks += 1
             return
@@ -166,10 +167,10 @@ class _Reader:
         self.block.spans[self.name] = (self.start, self.end)
 
     def _belongs(self, line: str) -> bool:
-        """Whether the open field takes the line: as an item, or as more of its last value."""
+        """Whether the line continues the open field: as an item, or as part of its last value."""
         item = _ITEM.match(line)
         indent = len(line) - len(line.lstrip(" \t"))
-        # An item that is indented two or more deeper than its list is nested, and stays text of the item above it.
+        # An item that is indented two or more deeper than its list is nested, and stays text of its parent item.
         if item and (self.items is None or self.item_indent < 0 or indent <= self.item_indent + 1):
             self._add_item(item)
             return True
@@ -209,7 +210,7 @@ def _outdented(line: str, width: int) -> str:
 
 
 def _unescaped(line: str) -> str:
-    """A text line that begins with a dash was written with a backslash before it."""
+    """A text line that begins with a dash is escaped with a backslash."""
     return _ESCAPED_DASH.sub(r"\1\2", line) if "\\" in line else line
 
 
@@ -235,13 +236,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def clean(text: str) -> str:
-    """Text from outside as a value may hold it: no control characters, no blank ends, plain line ends."""
+    """Normalize external text for use as a value: no control characters, no outer blanks, plain line ends."""
     plain = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
     return "\n".join(line.rstrip(" \t") for line in plain.split("\n")).strip()
 
 
 def print_field(name: str, value: Value) -> str:
-    """`Name: value`. Further lines are indented, so that nothing inside a value can pass for a header or a field."""
+    """`Name: value`. Further lines are indented, so that nothing in a value is parsed as a header or a field."""
     if isinstance(value, str):
         first, *rest = value.split("\n")
         return "\n".join([f"{name}: {first}".rstrip(" "), *(_continued(line) for line in rest)])
@@ -253,12 +254,12 @@ def print_field(name: str, value: Value) -> str:
 
 
 def _continued(line: str) -> str:
-    """A dash at the start would make an item of the line, so it gets a backslash."""
+    """A leading dash would make the line an item, so it is escaped with a backslash."""
     return "  " + _DASH.sub(r"\1\\\2", line) if line else ""
 
 
 def print_block(id: str, fields: Mapping[str, Value | None]) -> str:
-    """A new block. Fields without a value are left out."""
+    """The text of a new block. Fields without a value are left out."""
     printed = [print_field(name, value) for name, value in fields.items() if value]
     return "\n".join([f"[{id}]", *printed])
 
@@ -266,7 +267,7 @@ def print_block(id: str, fields: Mapping[str, Value | None]) -> str:
 def set_field(text: str, name: str, value: Value) -> str:
     """The block with one field replaced, or added at its end."""
     lines = text.split("\n")
-    # The default is an empty span behind the last line: a missing field is appended.
+    # The default is an empty span after the last line: a missing field is appended.
     start, end = parse_block(text).spans.get(name, (len(lines), len(lines) - 1))
     return "\n".join([*lines[:start], print_field(name, value), *lines[end + 1 :]])
 

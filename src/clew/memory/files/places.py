@@ -1,7 +1,8 @@
-"""Where blocks stand in their files: their order, the line each begins in, and what follows it.
+"""The places of blocks in their files: their order, the line each begins in, and the gap after it.
 
-A file is its preamble and then, in order, the text and the gap of each block. The preamble counts as the gap of a block
-without id and text at the beginning. What follows a change is moved by one statement.
+A file is its preamble and then, in order, the text and the gap of each block. The preamble is stored as
+the gap of a block without id and text at the beginning. The places after a change are shifted by one
+statement.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from clew.store.rows import chunks
 
 @dataclass(frozen=True, slots=True)
 class BlockText:
-    """A block's text as it stands in a file, and what follows it up to the next block."""
+    """A block's text in a file, and the gap up to the next block."""
 
     id: str
     text: str
@@ -36,10 +37,10 @@ class BlockPlace(NamedTuple):
     line: int
     """Counted from 0."""
     lines: int
-    """Line ends inside of the block's text."""
+    """Line ends inside the block's text."""
     gap: str
     problems: str | None = None
-    """What is wrong in the gap, as JSON."""
+    """Problems in the gap, as JSON."""
 
     @property
     def end_line(self) -> int:
@@ -76,19 +77,19 @@ def files(ctx: Context) -> list[str]:
 
 
 def flawed(ctx: Context) -> list[BlockPlace]:
-    """The blocks behind which something stands that cannot be read."""
+    """The blocks whose gap contains lines that cannot be parsed."""
     return _places(ctx, "problems IS NOT NULL ORDER BY id")
 
 
 def preamble_of(ctx: Context, file: str) -> str | None:
-    """What stands before the first block; None when there is no such file."""
+    """The text before the first block; None if there is no such file."""
     sql = "SELECT preamble FROM block_file WHERE workspace = ? AND path = ?"
     found = ctx.tx.value(sql, ctx.workspace, file)
     return None if found is None else str(found)
 
 
 def set_preamble(ctx: Context, file: str, preamble: str, problems: Sequence[Problem] = ()) -> None:
-    """Say what stands before the first block. Places are not moved: the file is new, or written whole."""
+    """Set the text before the first block. Places are not shifted: the file is new, or written as a whole."""
     sql = (
         "INSERT INTO block_file (workspace, path, preamble, problems, seq) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, path) DO UPDATE SET preamble = excluded.preamble, problems = excluded.problems,"
@@ -98,7 +99,7 @@ def set_preamble(ctx: Context, file: str, preamble: str, problems: Sequence[Prob
 
 
 def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
-    """The text with the line ends of the text it replaces, or of its file when it is new."""
+    """The text with the line ends of the text it replaces, or of its file if it is new."""
     return ended_like(old or around(ctx, file), text)
 
 
@@ -108,7 +109,7 @@ def ended_like(other: str, text: str) -> str:
 
 
 def around(ctx: Context, file: str) -> str:
-    """The preamble of a file and the gap after its first block: enough to tell its line ends."""
+    """The preamble of a file and the gap after its first block: enough to detect its line ends."""
     sql = (
         "SELECT preamble, (SELECT gap FROM place WHERE place.workspace = block_file.workspace AND file = path"
         " ORDER BY ordinal LIMIT 1) AS gap FROM block_file WHERE workspace = ? AND path = ?"
@@ -118,7 +119,7 @@ def around(ctx: Context, file: str) -> str:
 
 
 def append(ctx: Context, file: str, parts: Sequence[BlockText], preamble: str = "") -> None:
-    """Put blocks at the end of their file; a new file begins with `preamble`."""
+    """Append blocks to their file; a new file begins with `preamble`."""
     last = _places(ctx, "file = ? ORDER BY ordinal DESC LIMIT 1", file)
     before = last[0] if last else _beginning(file, preamble_of(ctx, file) or "")
     if not last and not before.gap:
@@ -131,7 +132,7 @@ def append(ctx: Context, file: str, parts: Sequence[BlockText], preamble: str = 
 
 
 def insert_after(ctx: Context, target: str, part: BlockText) -> None:
-    """Put a block behind another one of the same file."""
+    """Insert a block after another one of the same file."""
     before = where(ctx, [target])[target]
     if _is_last(ctx, before):
         append(ctx, before.file, [part])
@@ -148,18 +149,18 @@ def _beginning(file: str, preamble: str) -> BlockPlace:
 
 
 def _unplaced(part: BlockText) -> BlockPlace:
-    """A block whose file, ordinal and line follow from what it is put behind."""
+    """A block whose file, ordinal and line are computed from the previous block."""
     return BlockPlace(part.id, "", 0, 0, part.text.count("\n"), part.gap, _json(part.problems))
 
 
 def _ended_as(part: BlockText, before: str, joint: str) -> BlockText:
-    """The last part with the end that the file had: a single line end, where the file had no empty line after it."""
+    """The last part with the file's original ending: a single line end if the file had no empty line after it."""
     single = before.endswith("\n") and part.gap.endswith(joint * 2)
     return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
 
 
 def _joint(before: BlockPlace) -> str:
-    """What must stand between the end of a block, or of a preamble, and a new block: an empty line."""
+    """The separator needed between the end of a block or preamble and a new block: an empty line."""
     newline = "\r\n" if "\r\n" in before.gap else "\n"
     is_empty = not before.id and not before.gap
     if is_empty or before.gap.endswith(newline * 2):
@@ -173,13 +174,13 @@ def _is_last(ctx: Context, place: BlockPlace) -> bool:
 
 
 def rewrite(ctx: Context, id: str, text: str) -> None:
-    """Note that a block's text changed where it stands."""
+    """Update the place of a block whose text changed."""
     place = where(ctx, [id])[id]
     _replace(ctx, [place], [place._replace(lines=text.count("\n"))])
 
 
 def remove(ctx: Context, id: str) -> None:
-    """Take a block out of its file. Prose that followed it stays."""
+    """Remove a block from its file. Prose after it stays."""
     gone = where(ctx, [id])[id]
     previous = _places(ctx, "file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1", gone.file, gone.ordinal)
     before = previous[0] if previous else _beginning(gone.file, preamble_of(ctx, gone.file) or "")
@@ -190,12 +191,14 @@ def remove(ctx: Context, id: str) -> None:
 
 
 def _is_bare(gap: str) -> bool:
-    """Blank lines and rules belong to the block before them; anything else was written by a person, and stays."""
+    """Whether a gap is only blank lines and rules, which belong to the block before it; anything else
+    was written by a person, and stays."""
     return gap.strip("- \t\r\n") == ""
 
 
 def _left_joint(ctx: Context, gone: BlockPlace, before: str) -> str:
-    """The empty line that `append` put before the last block of a file which ends without one; it goes with it."""
+    """The empty line that `append` put before the last block of a file which ends without one; removed
+    with the block."""
     newline = "\r\n" if "\r\n" in before else "\n"
     single = gone.gap.endswith(newline) and not gone.gap.endswith(newline * 2)
     if not single or not before.endswith(newline * 2):
@@ -204,11 +207,12 @@ def _left_joint(ctx: Context, gone: BlockPlace, before: str) -> str:
 
 
 def put_rules_back(ctx: Context, id: str, gap: str) -> None:
-    """The blank lines and rules behind a block as they were; what a person wrote there is not touched."""
+    """Restore the blank lines and rules after a block; text that a person wrote there is not touched."""
     place = where(ctx, [id])[id]
     back = place._replace(gap=ended_like(place.gap, gap))
     if not _is_last(ctx, place):
-        # It may have been the last of its file then; what was put behind it since must not stand on its last line.
+        # The block may have been the last of its file then; one that was added since must not begin on
+        # its last line.
         back = back._replace(gap=back.gap + _joint(back))
     if back != place and _is_bare(back.gap) and _is_bare(place.gap):
         ctx.ws.next_seq()
@@ -216,7 +220,7 @@ def put_rules_back(ctx: Context, id: str, gap: str) -> None:
 
 
 def _replace(ctx: Context, old: Sequence[BlockPlace], new: Sequence[BlockPlace]) -> None:
-    """Let blocks stand in the place of others. The first one is not moved; what follows the last one moves along."""
+    """Replace blocks by others. The first place is kept; the places after the last one are shifted."""
     last, now = old[-1], _numbered(new)
     more, lines = now[-1].ordinal - last.ordinal, now[-1].end_line - last.end_line
     if more or lines:
@@ -232,14 +236,14 @@ def _replace(ctx: Context, old: Sequence[BlockPlace], new: Sequence[BlockPlace])
 
 
 def write_file(ctx: Context, file: str, preamble: str, problems: Sequence[Problem], parts: Iterable[BlockText]) -> None:
-    """Say what a file holds from now on. Only the rows that differ are written."""
+    """Set the content of a file. Only rows that differ are written."""
     old = in_file(ctx, file)
     set_preamble(ctx, file, preamble, problems)
     _keep(ctx, old, _numbered([_beginning(file, preamble), *map(_unplaced, parts)])[1:])
 
 
 def _numbered(places: Sequence[BlockPlace]) -> list[BlockPlace]:
-    """Blocks that follow each other, each with the ordinal and the line that follow from the first one's."""
+    """Consecutive blocks with ordinals and lines computed from the first one's."""
     found = [places[0]]
     for place in places[1:]:
         before = found[-1]
@@ -248,7 +252,7 @@ def _numbered(places: Sequence[BlockPlace]) -> list[BlockPlace]:
 
 
 def _keep(ctx: Context, old: Sequence[BlockPlace], new: Sequence[BlockPlace]) -> None:
-    """Write what differs."""
+    """Write the rows that differ."""
     known = set(old)
     changed = [place for place in new if place not in known]
     for place in changed[:1]:

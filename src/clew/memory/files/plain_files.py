@@ -1,4 +1,4 @@
-"""Files of the workspace that hold no blocks (kernels, settings, state), with all their versions."""
+"""Files of the workspace without blocks (kernels, settings, state), with all their versions."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ declare_events(
 
 
 BOM = "\ufeff"
-"""The mark that some editors put before the first character. It is no part of what a file says."""
+"""The byte order mark that some editors add. It is not part of the text."""
 
 
 def text(ctx: Context, path: str) -> str:
-    """What the file says, without a byte order mark; empty when there is none."""
+    """The text of the file, without a byte order mark; empty if there is none."""
     return stored(ctx, path).removeprefix(BOM)
 
 
 def both(ctx: Context, one: str, other: str) -> tuple[str, str]:
-    """What two files say, asked in one round trip."""
+    """The texts of two files, read in one round trip."""
     sql = "SELECT path, text FROM plain_file WHERE workspace = ? AND path IN (?, ?) AND until IS NULL"
     found = {row["path"]: row["text"].removeprefix(BOM) for row in ctx.tx.all(sql, ctx.workspace, one, other)}
     return found.get(one, ""), found.get(other, "")
 
 
 def stored(ctx: Context, path: str) -> str:
-    """The file as it stands, character for character; empty when there is none."""
+    """The exact content of the file; empty if there is none."""
     sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? AND until IS NULL"
     return str(ctx.tx.value(sql, ctx.workspace, path) or "")
 
 
 def versions(ctx: Context, path: str) -> list[str]:
-    """What the file says and said before, newest first; nothing where it is not there any more."""
+    """The current and earlier texts of the file, newest first; empty if the file was removed."""
     if not stored(ctx, path):
         return []
     sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? ORDER BY seq DESC LIMIT 100"
@@ -45,20 +45,20 @@ def versions(ctx: Context, path: str) -> list[str]:
 
 
 def ever_written(ctx: Context, paths: list[str]) -> set[str]:
-    """Which of these files the workspace has or ever had: what a person removed does not come back."""
+    """The files that the workspace has or ever had: what a person removed is not created again."""
     sql = f"SELECT DISTINCT path FROM plain_file WHERE workspace = ? AND path IN ({placeholders(len(paths))})"
     return {row[0] for row in ctx.tx.tuples(sql, ctx.workspace, *paths)}
 
 
 def first_origin(ctx: Context, path: str) -> str | None:
-    """Who made the file: `init` is Clew, `edit` somebody else."""
+    """The origin of the first version: `init` is Clew, `edit` a person or another program."""
     sql = "SELECT origin FROM plain_file WHERE workspace = ? AND path = ? ORDER BY seq LIMIT 1"
     found = ctx.tx.value(sql, ctx.workspace, path)
     return str(found) if found is not None else None
 
 
 def texts(ctx: Context, folder: str, besides: str = "") -> dict[str, str]:
-    """The files of a folder, and one besides: path to text."""
+    """The files of a folder, plus one more: path to text."""
     sql = (
         "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND (path LIKE ? OR path = ?)"
         " ORDER BY path"
@@ -73,7 +73,7 @@ def paths(ctx: Context, folder: str) -> list[str]:
 
 
 def never_edited(ctx: Context, folder: str) -> list[str]:
-    """The files of a folder that Clew made and nobody changed."""
+    """The files of a folder that Clew created and that were never edited."""
     sql = (
         "SELECT path FROM plain_file WHERE workspace = ? AND path LIKE ?"
         " GROUP BY path HAVING min(origin) = 'init' AND max(origin) = 'init' AND count(*) > count(until) ORDER BY path"
@@ -102,7 +102,7 @@ _CLOSE = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND u
 
 
 def remove(ctx: Context, path: str) -> None:
-    """Close the file's last version; directories lose it when they are next rendered."""
+    """Close the file's last version; directories remove it with their next rendering."""
     seq = ctx.ws.next_seq()
     ctx.tx.run(_CLOSE, seq, ctx.workspace, path)
     ctx.emit("memory", "memory_file_removed", path)
@@ -118,7 +118,8 @@ def removed(ctx: Context, folder: str, since: int) -> dict[str, int]:
 
 
 def take_in(ctx: Context, path: str, edited: str, *, is_new: bool) -> None:
-    """Store a hand edit. Unless it is known to be new, a text that the store had before is an old copy, not an edit."""
+    """Store a hand edit. Unless it is known to be new, a text that the store had before is an old copy,
+    not an edit."""
     if is_new or not _had(ctx, path, edited):
         _store(ctx, path, edited, "edit")
 

@@ -1,8 +1,8 @@
-"""Whether the store agrees with itself about its files, and how it is mended when it does not.
+"""Consistency check of the store's file tables, and their repair.
 
-A file is its preamble and, in the order of their places, the text and gap of each block. Each place has its line, so
-that a change need not read the whole file. Nothing that Clew does should make them wrong; a store that an older version
-damaged is found and repaired by `scan`.
+A file is its preamble and, in the order of their places, the text and gap of each block. Each place has
+its line, so that a change need not read the whole file. Nothing that Clew does should make them
+inconsistent; a store that an older version damaged is detected and repaired by `scan`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Disagreement:
 
 
 def disagreements(ctx: Context) -> list[Disagreement]:
-    """Where blocks and their places do not fit together."""
+    """Inconsistencies between blocks and their places, by file."""
     lost = [Disagreement(row["file"], f"{row['id']} stands nowhere in it") for row in _without_place(ctx)]
     stray = [Disagreement(row["file"], f"{row['id']} has a place in it and is gone") for row in _without_block(ctx)]
     moved = [found for file in places.files(ctx) if (found := _wrong_line(ctx, file)) is not None]
@@ -36,7 +36,8 @@ def disagreements(ctx: Context) -> list[Disagreement]:
 
 
 def file_disagreements(ctx: Context) -> list[str]:
-    """As `disagreements`, and every file whose text is not the store's. Ask after a sync, which reads hand edits."""
+    """As `disagreements`, plus every file whose text differs from the store's. Call after a sync, which
+    reads hand edits."""
     with ctx.reading() as bound:
         found = disagreements(bound)
         directory = directory_of(bound)
@@ -46,7 +47,7 @@ def file_disagreements(ctx: Context) -> list[str]:
 
 
 def kept_copies(ctx: Context) -> list[str]:
-    """Damaged files and unreadable saves that were kept for a person, who removes them; paths below the directory."""
+    """Damaged files and unreadable saves that are kept until the user removes them; paths below the directory."""
     directory = directory_of(ctx)
     if directory is None:
         return []
@@ -73,7 +74,7 @@ def _differs(ctx: Context, directory: Directory, file: str) -> Disagreement | No
 
 
 def fix(ctx: Context, found: list[Disagreement]) -> None:
-    """Give every block a place, take places from blocks that are gone, and number the lines again."""
+    """Give every block a place, remove places of blocks that are gone, and renumber the lines."""
     for row in _without_block(ctx):
         ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
     for row in _without_place(ctx):

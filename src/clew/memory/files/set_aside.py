@@ -1,4 +1,4 @@
-"""Files that give way to a restored store: what they said was written later, and must not be read back as an edit."""
+"""Files replaced by a restored store: their later edits must not be read back."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def memory_folders(settings: Settings) -> dict[str, Path]:
 
 @contextmanager
 def files_set_aside(folders: Sequence[Path]) -> Iterator[list[Path]]:
-    """Keep everybody from the folders while the store is replaced; their files are moved to `.clew/before-restore-*`,
-    and are rendered from the store as it is then. Gives the places where they are kept."""
+    """Lock the folders while the store is replaced; their files are moved to `.clew/before-restore-*`,
+    and are rendered from the restored store. Yields the paths where they are kept."""
     with ExitStack() as held:
         directories = [Directory(folder) for folder in folders]
         for directory in directories:
@@ -47,8 +47,8 @@ def _set_aside(directory: Directory) -> Path | None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(directory.root / path, target)
     state = directory.state()
-    # The names stay: a folder without them would count as somebody else's. That nothing is known of any file has all
-    # of them written anew.
+    # The names stay: a folder without them would be treated as another store's. Without known files,
+    # all are rendered again.
     directory.save(FolderState(store=state.store, shared=state.shared, stores=state.stores))
     for path in paths:
         directory.remove(path)

@@ -1,17 +1,19 @@
-"""Replace a file at once without losing what somebody else saves into it in the same moment.
+"""Replace a file atomically without losing what another process saves into it at the same moment.
 
-The new file is written and flushed first. Then it changes places with the old one in one step of the kernel
-(`renameat2` with RENAME_EXCHANGE), so whatever stood there, however late it was saved, is now in our hands and can be
-looked at. Where the kernel or the file system cannot do that, the old file is moved away and the new one linked into
-the free place, which fails when somebody saved in between: then that save is moved away too. There the name is gone
-for some microseconds; nothing is ever overwritten.
+The new file is written and flushed first. Then it is exchanged with the old one in one system call
+(`renameat2` with RENAME_EXCHANGE), so that the previous file, however late it was saved, is now ours
+and can be examined. If the kernel or the file system does not support that, the old file is moved away
+and the new one linked into the free name, which fails if there was a save in between: then that save is
+moved away too. In this fallback the name does not exist for some microseconds; nothing is ever
+overwritten.
 
-A save that was taken out of a file is kept in `.clew/late/` until it is in the store. The folder holds drafts and files
-that were taken out, named `<path>~<inode>`. A draft is named after its own inode. Once it has changed places with a
-file, the name tells that it holds what stood in the file's place instead, so a process that was killed in between
-leaves nothing unclear. Beside a file that was taken out, `<name>.base` says which text it was edited from, dated like
-the file, so that a later save into it is seen by a stat. All lie in one folder, because making and removing folders
-costs milliseconds and every read of memory looks here.
+A save that was taken out of a file is kept in `.clew/late/` until it is in the store. The folder holds
+drafts and files that were taken out, named `<path>~<inode>`. A draft is named after its own inode.
+After an exchange the name no longer matches the inode, which shows that this is the previous file, so a
+process that was killed in between leaves no ambiguity. For each file that was taken out, `<name>.base`
+records the text it was edited from, dated like the file, so that a stat detects a later save into it.
+All are in one folder, because creating and removing folders costs milliseconds and every read of memory
+looks here.
 """
 
 from __future__ import annotations
@@ -39,18 +41,18 @@ if TYPE_CHECKING:
     from ctypes import CDLL
 
 ATTEMPTS = 100
-"""Somebody who saves this often in a few microseconds does not exist; the bound only ends a loop."""
+"""Maximum number of retries: no process saves this often within microseconds; the limit only ends a loop."""
 WRITER_SECONDS = 1.0
-"""How long to wait for an editor that is in the middle of a save; a save in place takes milliseconds."""
+"""How long to wait for an editor that is saving; a save in place takes milliseconds."""
 # RENAME_EXCHANGE and AT_FDCWD as Linux defines them; Python has no names for them.
 _EXCHANGE, _HERE = 2, -100
 
 
 def swap(draft: Path, target: Path) -> list[Path]:
-    """Put `draft` in the place of `target`. Returns where the files are that stood there: none, one, seldom more."""
+    """Replace `target` by `draft`. Returns where the previous files are now: none, one, rarely more."""
     taken: list[Path] = []
     for number in range(ATTEMPTS):
-        # An exchange hands back one file only. Once a file was moved away, another must not be lost that way.
+        # An exchange returns one file only. Once a file was moved away, another must not be lost that way.
         if not taken and exchange(draft, target):
             _put_back_unless_a_file(draft, target)
             return [draft]
@@ -66,7 +68,7 @@ def swap(draft: Path, target: Path) -> list[Path]:
 
 
 def exchange(draft: Path, target: Path) -> bool:
-    """Let two files change places. False when the target is missing or the system cannot do it."""
+    """Exchange two files. False if the target is missing or the system does not support it."""
     library = _libc()
     if library is None:
         return False
@@ -87,13 +89,13 @@ def _libc() -> CDLL | None:
 
     try:
         library = ctypes.CDLL(None, use_errno=True)
-    except (OSError, TypeError):  # Windows has no library of the program itself
+    except (OSError, TypeError):  # on Windows the process itself is not a loadable library
         return None
     return library if hasattr(library, "renameat2") else None
 
 
 def _put_back_unless_a_file(draft: Path, target: Path) -> None:
-    """A link or a folder that took the file's place meanwhile is not ours to replace."""
+    """Undo the exchange if a link or folder has replaced the file meanwhile: these are not ours to replace."""
     if not stat.S_ISREG(draft.lstat().st_mode):
         exchange(draft, target)
         raise OSError(errno.EEXIST, "it is not an ordinary file any more")
@@ -115,10 +117,11 @@ def _put(draft: Path, target: Path) -> bool:
 
 
 def has_writer(path: Path) -> bool:
-    """Whether a process has the file open for writing, as far as the system tells.
+    """Whether a process has the file open for writing, as far as the system reports it.
 
-    Linux grants a read lease only when nobody has. The lease is given back at once; should somebody open the file
-    meanwhile, the kernel sends SIGURG, which is ignored, instead of SIGIO, which would end the process.
+    Linux grants a read lease only if no process has. The lease is released at once; if a process opens
+    the file meanwhile, the kernel sends SIGURG, which is ignored, instead of SIGIO, which would end the
+    process.
     """
     if not has_leases():
         return False
@@ -135,7 +138,7 @@ def has_writer(path: Path) -> bool:
 
 
 def read_saved(path: Path) -> bytes:
-    """The bytes of a file that somebody may be saving: waits until the save is over, but not for ever."""
+    """The bytes of a file that may be in the middle of a save: waits until the save is over, up to a limit."""
     deadline = time.monotonic() + WRITER_SECONDS
     while has_writer(path) and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -143,16 +146,16 @@ def read_saved(path: Path) -> bytes:
 
 
 def create(path: Path) -> BinaryIO:
-    """A new file. A link that lies in wait under its name is removed, not followed."""
+    """Create a new file. An existing link of this name is removed, not followed."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o666), "w+b")
 
 
 def take_rights(file: BinaryIO, model: Path, least: int = 0) -> None:
-    """Give a new file the permissions, and where that is allowed the owner, of the one that it stands for.
+    """Copy the permissions and, if allowed, the owner of the replaced file to the new one.
 
-    Otherwise a file that a person closed to others would be open to them after the next rendering. `least` are the
-    permissions that the new file needs in any case.
+    Otherwise a file that a person made private would be readable by others after the next rendering.
+    `least` are the permissions that the new file needs in any case.
     """
     try:
         known = model.lstat()
@@ -176,12 +179,12 @@ def check_writable(path: Path) -> None:
 LATE, UNREAD = "late", "unread"
 _NEW, _BASE, _PATH = "new", ".base", ".path"
 LONGEST_NAME = 200
-"""A longer path is named by its digest, and kept in a file beside it."""
+"""A longer path is named by its digest, and stored in a file next to it."""
 
 
 @dataclass(frozen=True)
 class LateSave:
-    """A save that was taken out of a file: where it is now, its bytes, and what the file was before it."""
+    """A save that was taken out of a file: its current path, its bytes, and the text that it was edited from."""
 
     path: str
     out: Path
@@ -207,7 +210,7 @@ class LateSaves:
         return draft.replace(draft.with_name(draft.name.removesuffix(_NEW) + str(inode)))
 
     def take(self, path: str, out: Path, base: Known | None) -> LateSave | None:
-        """What a person saved into a file that was taken out; None when nothing, and then the file goes.
+        """What a person saved into a file that was taken out; None if nothing, and then the file is removed.
 
         A file that a process still has open for writing is kept: the process may be about to save into it.
         """
@@ -223,31 +226,31 @@ class LateSaves:
         return None
 
     def is_dirty(self) -> bool:
-        """Whether `found` has to look at anything; as a rule there is no file to look at."""
+        """Whether `found` has anything to examine; usually there is no file."""
         return any(_restless(out) for out in self._taken_out())
 
     def found(self, files: Mapping[str, Known]) -> list[LateSave]:
-        """Saves that are not in the store: of a process that was killed, or written after the file was taken out."""
+        """Saves that are not in the store: from a process that was killed, or written after the file was taken out."""
         again = [self._look_again(out, files) for out in self._taken_out()]
         return [late for late in again if late is not None]
 
     def settle(self, late: LateSave) -> None:
         """The save is in the store, so its file is removed, unless a process still has it open and may save again."""
         if has_writer(late.out):
-            # What the store made of it may be another text, so nothing follows from what the next save leaves out.
+            # The store may have merged it into another text, so what the next save leaves out implies nothing.
             self._note(late.out, Known(stamp_of(late.out.stat()), 0, digest=digest(late.data)))
         else:
             self._forget(late.out)
 
     def set_aside(self, late: LateSave) -> Path:
-        """Keep a save that cannot be read as text where a person finds it."""
+        """Keep a save that cannot be read as text in a folder for the user."""
         place = own_folder(self._own, UNREAD) / late.out.name
         late.out.replace(place)
         self._forget(late.out)
         return place
 
     def set_aside_copy(self, path: str, data: bytes) -> Path:
-        """Keep what a damaged file held, which is about to be replaced."""
+        """Keep a copy of a damaged file that is about to be replaced."""
         place = own_folder(self._own, UNREAD) / f"{quote(path, safe='')[-LONGEST_NAME:]}~{digest(data)}"
         with create(place) as file:
             file.write(data)
@@ -256,7 +259,7 @@ class LateSaves:
         return place
 
     def set_aside_files(self) -> list[Path]:
-        """What was kept for a person, until that person removes it."""
+        """Files that are kept for the user, until the user removes them."""
         folder = self._own / UNREAD
         try:
             return sorted(folder.iterdir()) if not folder.is_symlink() else []
@@ -264,7 +267,7 @@ class LateSaves:
             return []
 
     def _taken_out(self) -> list[Path]:
-        """Drafts and files that were taken out; none as a rule."""
+        """Drafts and files that were taken out; usually none."""
         try:
             found = sorted(self._folder.iterdir()) if not self._folder.is_symlink() else []
         except OSError:
@@ -278,7 +281,7 @@ class LateSaves:
 
     def _look_again(self, out: Path, files: Mapping[str, Known]) -> LateSave | None:
         if out.is_symlink() or out.name.rpartition("~")[2] in (_NEW, str(out.stat().st_ino)):
-            self._forget(out)  # a draft that never got into place, or nothing of ours
+            self._forget(out)  # a draft that was never put in place, or not a file of ours
             return None
         path = self._path_of(out)
         note = out.with_name(f"{out.name}{_BASE}")
@@ -304,7 +307,7 @@ class LateSaves:
 
 
 def _noted_base(note: Path) -> Known | None:
-    """None where it is not known, or the note is one of an earlier version or damaged."""
+    """The recorded base; None if it is unknown, or the note is damaged or of an earlier version."""
     try:
         raw = orjson.loads(note.read_bytes())
         return Known(tuple(raw["stamp"]), raw["checked_ns"], raw["seq"], raw["digest"])
@@ -313,7 +316,7 @@ def _noted_base(note: Path) -> Known | None:
 
 
 def _restless(out: Path) -> bool:
-    """Whether a file was saved into since it was noted, or can go because its last writer closed it."""
+    """Whether a file was saved into since it was noted, or can be removed because its last writer closed it."""
     try:
         noted, saved = out.with_name(f"{out.name}{_BASE}").stat(), out.stat()
         return noted.st_mtime_ns != saved.st_mtime_ns or not has_writer(out)
@@ -322,7 +325,7 @@ def _restless(out: Path) -> bool:
 
 
 def own_folder(own: Path, path: str) -> Path:
-    """A folder below `.clew/`, made if needed. A link in it would lead our writes elsewhere and is refused."""
+    """A folder below `.clew/`, created if needed. A link in it would redirect our writes and is refused."""
     place = own
     for part in path.split("/"):
         place = place / part

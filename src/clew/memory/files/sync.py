@@ -1,7 +1,8 @@
-"""Files and store, brought to agree: hand edits in, governed writes out.
+"""Synchronizes files and store: hand edits in, governed writes out.
 
-`sync` comes before every read of memory, `publish` after every write. Both hold the directory's lock and do the same:
-read back what people changed since the last rendering, then render what the store has that the files have not.
+`sync` runs before every read of memory, `publish` after every write. Both hold the directory's lock and
+do the same: read back what people changed since the last rendering, then render what is newer in the
+store.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from clew.store.database import Row, short_lock_waits
 
 ReadingHook = Callable[[Context, Directory], object]
 before_reading: HookPoint[ReadingHook] = HookPoint("before_reading")
-"""In the transaction that takes hand edits in, before it does: what another program that uses the folder took back."""
+"""In the transaction that reads hand edits, before it does: what another program that uses the folder undid."""
 after_reading: HookPoint[ReadingHook] = HookPoint("after_reading")
-"""At its end: what another program wrote beside the blocks."""
+"""At the end of that transaction: what another program wrote outside of blocks."""
 before_rendering: HookPoint[Callable[[Context, Directory, FolderState, list[FileOutput]], object]] = HookPoint(
     "before_rendering"
 )
 """`(ctx, directory, state, outputs)`: these files are about to be replaced."""
 after_rendering: HookPoint[ReadingHook] = HookPoint("after_rendering")
-"""Once files and store agree, in a read: what else another program needs beside them."""
+"""Once files and store agree, in a read: additional files that another program needs."""
 READ_WAIT = 0.25
-"""Seconds that a read waits for other writers before it answers from the store."""
+"""Seconds that a read waits for other writers before it falls back to the store."""
 ROUNDS = 4
-"""A person who saves into every rendering is answered by the next call."""
+"""Maximum number of rounds if each rendering meets another save; the rest is left to the next call."""
 
 
 def sync(ctx: Context) -> list[Unread]:
-    """Read back hand edits before memory is read. Costs a few stats when there are none. Returns what was left alone.
+    """Read back hand edits before memory is read. Costs a few stats if there are none. Returns the ignored files.
 
-    A read does not wait for others that write. What cannot be taken in now is a warning: the store has everything
-    that was read back so far, and the next call tries again.
+    A read does not wait for other writers. What cannot be read back now is a warning: the store has
+    everything that was read back so far, and the next call tries again.
     """
     try:
         with short_lock_waits(READ_WAIT):
@@ -94,10 +95,10 @@ def read_back(ctx: Context) -> None:
 
 @contextmanager
 def exclusive(ctx: Context) -> Iterator[None]:
-    """Hand edits in, then what is done inside, then files out.
+    """Read hand edits, run the caller's block, then render the files.
 
-    Where several stores share the directory, nobody else may work on it meanwhile: two of them would give the same id
-    to two blocks, and one block would be lost.
+    If several stores share the directory, it is locked meanwhile: two of them would give the same id to
+    two blocks, and one block would be lost.
     """
     _read_back_patiently(ctx)
     directory = directory_of(ctx)
@@ -134,15 +135,15 @@ def _is_dirty(ctx: Context, directory: Directory) -> bool:
         return True
     for path in [*directory.block_files(), *directory.plain_files()]:
         stamp, entry = directory.stamp(path), state.files.get(path)
-        # A stamp is trusted only when it is older than the rendering by more than the clock's grain: a save within the
-        # same tick would not change it.
+        # A stamp is trusted only if it is older than the rendering by more than the clock's resolution:
+        # a save within the same tick would not change it.
         if stamp is None or entry is None or not entry.trusts(stamp):
             return True
-    # What is noted of an unreadable file ends with it.
+    # The record of an unreadable file is removed with the file.
     if directory.late.is_dirty() or any(directory.stamp(path) is None for path in state.unread):
         return True
     with ctx.reading() as bound:
-        # Another store has rendered these files, so that they are as their state says tells nothing about this one.
+        # Another store has rendered these files, so that they match their state implies nothing for this one.
         foreign = bool(state.files) and not folder_mark.is_ours(bound, state)
         return foreign or any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
 
@@ -166,13 +167,13 @@ def _heads(ctx: Context) -> list[Row]:
 
 
 def _agree(ctx: Context, directory: Directory) -> list[Unread]:
-    """Edits in, renderings out, until nobody saved in between. What is saved after the last round stays for the next
-    call, in `.clew/late/`."""
+    """Alternate reading edits and rendering until there was no save in between. A save after the last
+    round stays for the next call, in `.clew/late/`."""
     with directory.locked():
         state, replaced = folder_mark.opened(ctx, directory)
         checkout = checkout_of(ctx)
         by_git = checkout not in ("", state.checkout)
-        # What an earlier process took out and could not store any more; it comes before anything that is saved now.
+        # Saves that an earlier process took out but did not store; they precede anything that is saved now.
         late = directory.late_saves(state)
         # Each rendering may meet another save. A few rounds are enough for everything but an editor in a loop.
         for _ in range(ROUNDS):
@@ -184,7 +185,7 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
             late = _bring_out(ctx, directory, state, {item.path for item in unread})
             if not late:
                 break
-        # The first edits of a person make the workspace, which gets its name as a store only then.
+        # The first edits of a person create the workspace, which gets its name as a store only then.
         with ctx.reading() as bound:
             state.store = folder_mark.name_of(bound)
             _tell(after_rendering, bound, directory)
@@ -214,14 +215,14 @@ def _warn_replaced(ctx: Context, directory: Directory, changed: dict[str, Block]
 def _take_in(
     ctx: Context, directory: Directory, state: FolderState, found: list[EditedFile], late: list[LateSave]
 ) -> None:
-    """Store what people saved: what was taken out first, because it is older than what the files hold now."""
+    """Store what people saved: saves that were taken out first, because they are older than the current files."""
     saved = [*_late_edits(ctx, directory, late), *found]
     if not saved:
         return
     replaced = any(edit.replaced for edit in found)
     with_blocks = [edit for edit in saved if edit.path.endswith(".md")]
     with ctx.reading() as bound:
-        # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
+        # A missing file is otherwise rendered again, and the blocks of a renamed file would be in both.
         left = _left_behind(bound, directory, found)
     if len(saved) == len(with_blocks) == 1 and not late and not left:
         _take_in_portions(ctx, directory, saved[0])
@@ -256,16 +257,16 @@ def _take_in_plain_files(ctx: Context, saved: list[EditedFile]) -> set[str]:
 def _note_read(state: FolderState, found: list[EditedFile], reached: dict[str, int]) -> None:
     for edit in found:
         if not edit.text:
-            del state.files[edit.path]  # as it may come back with the next checkout, it is read then
+            del state.files[edit.path]  # if the next checkout restores it, it is read then
             continue
         entry = state.files[edit.path]
         entry.seq = reached.get(edit.path, UNKNOWN)
-        # The next edit starts from what was read, also where the store made another text of it.
+        # The next edit starts from what was read, even if the store merged it into another text.
         entry.text = None if edit.path in reached else edit.text
 
 
 def _late_edits(ctx: Context, directory: Directory, late: list[LateSave]) -> list[EditedFile]:
-    """What can be read of the saves that renderings took out; the rest is kept for a person."""
+    """The readable saves that renderings took out; the rest is kept for the user."""
     found: list[EditedFile] = []
     for item in list(late):
         text = decoded(item.path, item.data)
@@ -280,7 +281,7 @@ def _late_edits(ctx: Context, directory: Directory, late: list[LateSave]) -> lis
 
 
 def _left_behind(ctx: Context, directory: Directory, found: list[EditedFile]) -> list[EditedFile]:
-    """What renamed files leave behind: a file that is gone, without the blocks that now stand in a new one."""
+    """For renamed files: each missing old file, without the blocks that are now in a new one."""
     moved: dict[str, set[str]] = {}
     for edit in found:
         if edit.base is None and edit.path.endswith(".md"):
@@ -300,7 +301,7 @@ def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
 
 
 def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
-    """Whether the store now has what the file holds."""
+    """Whether the store now has the content of the file."""
     plain_files.take_in(ctx, edit.path, edit.text, is_new=edit.replaced or edit.base is not None)
     return plain_files.stored(ctx, edit.path) == edit.text and not edit.late
 
@@ -308,7 +309,7 @@ def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
 def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], dict[str, Block]]:
     """Returns the files that the store now has exactly as they are, and the blocks that changed.
 
-    Several saves of one file are merged one after the other, each into what the one before made of the file.
+    Several saves of one file are merged in order, each into the result of the one before.
     """
     files: dict[str, ParsedFile] = {}
     same = set()
@@ -336,7 +337,8 @@ def _origin_of(edit: EditedFile) -> str:
 
 
 def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> None:
-    """Take in all but the last portion of a long edit, each in a transaction of its own: others write in between."""
+    """Import all but the last portion of a long edit, each in its own transaction, so that other
+    writers can run in between."""
     with ctx.reading() as bound:
         if hand_edits.portion_of(hand_edits.stored_file(bound, edit.path), edit.parsed) is edit.parsed:
             return
@@ -346,7 +348,7 @@ def _take_in_portions(ctx: Context, directory: Directory, edit: EditedFile) -> N
 
 
 def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> int:
-    """How many blocks are stored then; 0 where the rest fits into one transaction, or has to be done in one."""
+    """The number of blocks stored so far; 0 if the rest fits into one transaction, or requires one."""
     with ctx.writing(logged=False) as bound:
         _tell(before_reading, bound, directory)
         stored = hand_edits.stored_file(bound, edit.path)
@@ -360,12 +362,12 @@ def _take_in_portion(ctx: Context, directory: Directory, edit: EditedFile) -> in
 
 
 def _holds_others(ctx: Context, path: str, portion: ParsedFile) -> bool:
-    """Whether blocks of other files stand in it: a block that moves is one change, in one transaction."""
+    """Whether it contains blocks of other files: a moved block is one change, in one transaction."""
     return any(place.file != path for place in places.where(ctx, [part.id for part in portion.parts]).values())
 
 
 def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: set[str]) -> list[LateSave]:
-    """Render what is newer in the store. Returns what people saved in that very moment."""
+    """Render what is newer in the store. Returns what people saved at that moment."""
     with ctx.reading() as bound:
         behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
         blocked = [row["path"] for row in behind if row["path"] in frozen or directory.oddity(row["path"])]
@@ -385,12 +387,12 @@ def _bring_out(ctx: Context, directory: Directory, state: FolderState, frozen: s
         try:
             late += write_output(directory, state, output)
         except FilesProblem as problem:
-            _warn_behind(ctx, problem)  # the other files are written all the same
+            _warn_behind(ctx, problem)  # the other files are still written
     return late
 
 
 def _remove_unchanged(directory: Directory, state: FolderState, paths: Iterable[str]) -> None:
-    """Remove files that the store withdrew, unless somebody saved into them since."""
+    """Remove files that the store withdrew, unless there was a save into them since."""
     for path in paths:
         stamp, entry = directory.stamp(path), state.files.get(path)
         if stamp is not None and entry is not None and entry.trusts(stamp):

@@ -1,7 +1,7 @@
-"""decide: what a person answers to a proposal or a dispute, as one operation with one way back.
+"""decide: a person's decision on a proposal or a dispute, as one operation with one way to undo it.
 
-The verdict, the words that the person edited and what becomes of the other side are written in one transaction, with
-one receipt. approve_apply and reject_proposal keep the contract of Mind-Mem; the page decides with this.
+The verdict, the edited text and the outcome for the other side are written in one transaction, with one
+receipt. approve_apply and reject_proposal keep the contract of Mind-Mem; the page decides with this.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Decide(Input):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is decided: a record, those it contradicts, and the proposal that waits for it."""
+    """The subject of a decision: a record, those it contradicts, and its open proposal."""
 
     newer: str
     older: tuple[str, ...]
@@ -107,7 +107,7 @@ def _look(id: str) -> Suggestion:
 def _decided(ctx: Context, case: Case, args: Decide) -> None:
     applied = case.proposal is not None and args.verdict in ("approve", "replace", "both")
     if case.proposal is not None and not applied:
-        # Before the draft is made, so that it starts from what the rejection leaves.
+        # Before the draft is made, so that it starts from the state after the rejection.
         proposals.reject(ctx, case.proposal.id, _reason(case, args))
     draft = open_draft(ctx, case.proposal) if applied and case.proposal else ProposalDraft(ctx)
     edit_words(ctx, draft, case.newer, args.statement, args.why)
@@ -130,7 +130,7 @@ def _reason(case: Case, args: Decide) -> str:
 
 
 def _ops(ctx: Context, case: Case, args: Decide) -> list[Op]:
-    """What becomes of the side that yields."""
+    """The operations on the side that loses."""
     if args.verdict == "replace":
         return [Op("replace_block", target=id, value=case.newer) for id in case.older]
     if args.verdict == "keep" and case.proposal is None:
@@ -189,7 +189,7 @@ def _check_verdict(case: Case, args: Decide) -> None:
 
 
 def _check_holding(ctx: Context, case: Case) -> None:
-    """Refuse when the other side is no longer what was shown: somebody has decided about it meanwhile."""
+    """Refuse if the other side is no longer what was shown: it has been decided meanwhile."""
     for other in case.older:
         block = blocks.get(ctx, other)
         if block.status != statuses.ACTIVE:

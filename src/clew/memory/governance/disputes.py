@@ -1,7 +1,7 @@
-"""Disputes: a record and the records in force that it contradicts, whatever proposals and entries stand for it.
+"""Disputes: a record and the records in force that it contradicts, with all related proposals and entries.
 
-A person decides a dispute once. Behind it there may be the proposal that would put the newer record into force, an open
-contradiction for each pair, and proposals of a scan that one side yields.
+A person decides a dispute once. It can include the proposal that would put the newer record into force,
+an open contradiction for each pair, and proposals of a scan to withdraw one side.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from clew.registry.context import Context
 from clew.store.events import first_seqs
 
 _NAMED = re.compile(r"^(?:contradicts )?(\S+) \((.*)\)$")
-"""`D-3 (five times against ten times)`. Proposals that an older version staged have one in their reason only."""
+"""`D-3 (five times against ten times)`. Proposals that an older version staged have it only in their reason."""
 MOST = 1_000
-"""Proposals that are looked through for disputes, the oldest."""
+"""Maximum number of proposals that are searched for disputes, oldest first."""
 LONGEST_CHAIN = 20
-"""Successors that are followed from a record to the one that holds now."""
+"""Maximum number of successors followed from a record to the one in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +34,27 @@ class Dispute:
     older: tuple[str, ...]
     """The records in force that `newer` contradicts."""
     reasons: Mapping[str, str]
-    """Why it contradicts each of them, as far as that is known."""
+    """Why it contradicts each of them, if known."""
     proposal: str | None = None
     """The proposal that would put `newer` into force; None: both are in force."""
     entries: tuple[Block, ...] = ()
-    """The open contradictions behind it."""
+    """The open contradictions that it includes."""
     advised: tuple[str, ...] = ()
-    """Proposals of a scan that one side yields."""
+    """Proposals of a scan to withdraw one side."""
 
     @property
     def id(self) -> str:
-        """Under which the Inbox lists it."""
+        """The id in the Inbox."""
         return self.proposal or self.entries[0].id
 
     @property
     def covers(self) -> tuple[str, ...]:
-        """Every proposal and contradiction that is settled with it."""
+        """All proposals and contradictions that are resolved with it."""
         return (*filter(None, [self.proposal]), *(entry.id for entry in self.entries), *self.advised)
 
 
 def open_disputes(ctx: Context) -> list[Dispute]:
-    """Everything that is disputed now, by the newer record."""
+    """All current disputes, by the newer record."""
     staged = block_lists.oldest(ctx, "P", proposals.OPEN, MOST)
     return [*_proposed(ctx, staged), *_in_force(ctx, staged)]
 
@@ -67,8 +67,8 @@ def find_dispute(ctx: Context, id: str) -> Dispute | None:
 
 
 def contradicted(ctx: Context, proposal: Block) -> dict[str, str]:
-    """The records in force that a proposed record contradicts, each with the reason. One that was replaced gives its
-    place to its successor, which says what holds there now."""
+    """The records in force that a proposed record contradicts, each with the reason. One that was
+    replaced is represented by its successor."""
     stated = listed(proposal.fields.get("Contradicts")) or [proposal.get("Rationale")]
     named = [match.groups() for match in map(_NAMED.match, stated) if match]
     heads = [(_head(ctx, id), reason) for id, reason in named]
@@ -98,7 +98,7 @@ def _proposed(ctx: Context, staged: Sequence[Block]) -> list[Dispute]:
 
 
 def _in_force(ctx: Context, staged: Sequence[Block]) -> list[Dispute]:
-    """Pairs that are both in force, those of one newer record together."""
+    """Pairs that are both in force, grouped by the newer record."""
     entries = [(entry, list(sides)) for entry, sides in open_entries(ctx) if len(sides) == 2]
     born = first_seqs(ctx.tx, ctx.workspace, sorted({id for _, sides in entries for id in sides}))
     pairs: dict[str, dict[str, Block]] = {}

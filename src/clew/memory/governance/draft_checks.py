@@ -1,4 +1,4 @@
-"""A proposal's operations tried on copies, and what the result must be before it is staged or applied."""
+"""Dry run of a proposal's operations on copies, and the checks on the result before it is staged or applied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def drafted(ctx: Context, ops: Sequence[Op]) -> ProposalDraft:
 
 
 def checked(ctx: Context, draft: ProposalDraft, *, waiting: bool = False) -> ProposalDraft:
-    """The draft, if each changed block may be as it left it."""
+    """The draft, if each changed block is valid."""
     for change in draft.changes.values():
         _validate(ctx, change)
     refuse(new_faults(ctx, draft, waiting=waiting))
@@ -43,7 +43,7 @@ def _validate(ctx: Context, change: BlockChange) -> None:
     if change.before is None:
         _need(change.id, parsed, kind.required)
     status = one_line(parsed.fields.get("Status"))
-    # Only a status that this change sets is checked: a person may have written another one by hand before.
+    # Only a status that this change sets is checked: a hand edit may have written another one before.
     changed = change.before is None or change.before.status != status
     if changed and status and kind.statuses and status not in kind.statuses:
         raise ClewError(
@@ -67,7 +67,7 @@ def new_faults(ctx: Context, draft: ProposalDraft, waiting: bool) -> list[Fault]
     """
     found = [fault for change in draft.changes.values() for fault in _own_faults(change)]
     named = dict(_new_names(draft))
-    # Asked only where it matters: most drafts have no fault, and name nothing.
+    # Only queried if it matters: most drafts have no fault, and name nothing.
     if not (named or any(not fault.everywhere for fault in found)) or not validator.applies(ctx):
         return [fault for fault in found if fault.everywhere]
     missing = validator.undefined(ctx, named)

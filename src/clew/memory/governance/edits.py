@@ -1,6 +1,6 @@
-"""edit_record: a person changes a record directly. It applies at once, with a receipt that takes it back.
+"""edit_record: a person changes a record directly. It applies at once, with a receipt that can be rolled back.
 
-Agents propose edits (propose_edit); a person at the page or the shell is the one whom such a proposal would ask.
+Agents propose edits (propose_edit); a person at the page or the shell would be the one to approve such a proposal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clew.registry.record import assessor
 from clew.secrets import screened
 
 REASONS = ("Rationale", "Context")
-"""Fields that say why, by kind of block."""
+"""Fields that may contain the reason."""
 NOT_GIVEN = "not given"
 
 
@@ -93,13 +93,13 @@ def _check_person(ctx: Context, args: EditRecord) -> None:
 
 
 def read_words_ahead(ctx: Context, id: str, statement: str | None) -> None:
-    """Have the model read edited words before the transaction that keeps them, so that no other writer waits."""
+    """Run the model on the edited text before the transaction that stores it, so that no other writer waits."""
     if statement is not None:
         detection.keep_ahead(ctx, [NewStatement(prefix_of(id), clean(statement))])
 
 
 def edit_words(ctx: Context, draft: ProposalDraft, id: str, statement: str | None, why: str | None) -> None:
-    """Let the record of a draft say something else, in the fields of its kind."""
+    """Change the text of a drafted record, in the fields of its kind."""
     if statement is None and why is None:
         return
     fields = parse_block(draft.target(Op("", target=id)).text).fields
@@ -117,7 +117,7 @@ def set_words(draft: ProposalDraft, id: str, field: str, value: str) -> None:
 
 
 def relate(draft: ProposalDraft, id: str, field: str, others: Names | tuple[str, ...]) -> None:
-    """Name others in a record, so that the two are never taken for a contradiction again."""
+    """Mark a record as coexisting with others, so that they are never reported as contradictions again."""
     if not others:
         return
     known = listed(parse_block(draft.target(Op("", target=id)).text).fields.get(field))
@@ -140,7 +140,7 @@ def _screened(ctx: Context, value: str, *, needed: bool = False) -> str:
 
 
 def check_clear(ctx: Context, draft: ProposalDraft) -> None:
-    """Refuse what would put two records that contradict each other into force: somebody has to say which holds."""
+    """Refuse a change that would put two contradicting records into force: the user has to choose between them."""
     found = {id: reason for change in draft.changes.values() for id, reason in _clashes(ctx, draft, change.id).items()}
     if not found:
         return
@@ -154,14 +154,14 @@ def check_clear(ctx: Context, draft: ProposalDraft) -> None:
 
 
 def _opposite(ctx: Context, id: str, reason: str) -> dict[str, str | None]:
-    """What whoever has to say which of two holds needs to read of the other."""
+    """The other record as shown to the user who has to choose between the two."""
     other = blocks.get(ctx, id)
     said = {"text": other.headline, "why": other.get("Rationale") or None, "by": other.get("Author") or other.agent}
     return {"id": id, "reason": reason, **said}
 
 
 def _clashes(ctx: Context, draft: ProposalDraft, id: str) -> dict[str, str]:
-    """The records in force that one changed block would contradict for sure, and did not contradict before."""
+    """The records in force that a changed block would certainly contradict, and did not contradict before."""
     fields = parse_block(draft.changes[id].text).fields
     if one_line(fields.get("Status")) not in ("", statuses.ACTIVE):
         return {}

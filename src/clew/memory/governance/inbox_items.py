@@ -1,4 +1,4 @@
-"""What waits for a person in governed memory: proposals, contradictions, facts, signals, overdue reviews.
+"""Inbox items of governed memory: proposals, contradictions, facts, signals, overdue reviews.
 
 The inbox collects these through the hooks `inbox_items`; `sentences` gives each block a title.
 """
@@ -27,13 +27,13 @@ from clew.registry.context import Context
 from clew.registry.record import InboxItem, Named, inbox_items, namer
 
 SIGNALS = 30
-"""Most signals to show. There are many, and ignoring one does no harm, so the newest are enough."""
+"""Maximum number of signals to show. There are many, and ignoring one does no harm, so the newest are enough."""
 
 
 @inbox_items("proposal")
 def staged_proposals(ctx: Context, limit: int) -> list[InboxItem]:
-    """Open proposals, oldest first; those that were put off carry the day. What belongs to a dispute is listed once,
-    with the others that it is about."""
+    """Open proposals, oldest first; deferred ones have the day. Proposals that belong to a dispute are
+    listed once, with the others in it."""
     disputes = {id: dispute for dispute in open_disputes(ctx) for id in dispute.covers}
     found = block_lists.oldest(ctx, "P", proposals.OPEN, limit)
     shown = [block for block in found if block.id not in disputes or disputes[block.id].id == block.id]
@@ -92,7 +92,7 @@ def _contradiction(dispute: Dispute, sides: dict[str, Block]) -> InboxItem:
 
 
 def _disputed(item: InboxItem, dispute: Dispute, sides: dict[str, Block]) -> InboxItem:
-    """A matter as a dispute: what the record is set against, and everything that is settled with it."""
+    """An inbox item as a dispute: the records it conflicts with, and everything that is resolved with it."""
     older = [sides[id] for id in dispute.older if id in sides]
     strategy, _, winner, why, _ = advise(sides.get(dispute.newer), older[0] if len(older) == 1 else None)
     kept = sides.get(winner) if winner and strategy == "supersede" and dispute.proposal is None else None
@@ -138,7 +138,7 @@ def pending_facts(ctx: Context, limit: int) -> list[InboxItem]:
 
 @inbox_items("signal")
 def pending_signals(ctx: Context, limit: int) -> list[InboxItem]:
-    """Signals from which no proposal was made yet."""
+    """Signals without a proposal."""
     pending = block_lists.page(ctx, BlockFilter(("SIG",), statuses.PENDING), None, 0, limit)
     found = [block for block in reversed(pending) if not block.get("Proposal")]
     idle = "It stays a signal: found by recall as such, and never taken for a decision."
@@ -171,7 +171,7 @@ def overdue_reviews(ctx: Context, limit: int) -> list[InboxItem]:
 
 @inbox_items("file")
 def unread_files(ctx: Context, limit: int) -> list[InboxItem]:
-    """Memory files that are left alone because they cannot be read; the next look at memory tries again."""
+    """Memory files that are ignored because they cannot be read; the next look at memory tries again."""
     directory = directory_of(ctx)
     unread = directory.state().unread if directory is not None else {}
     idle = "What it held before stays in force, and nothing that is written into it counts."
@@ -191,14 +191,14 @@ Titles = dict[str, str]
 
 @namer("block")
 def block_names(ctx: Context, ids: list[str]) -> list[Named]:
-    """The titles of blocks; a proposal's title says what it would do."""
+    """The titles of blocks; a proposal's title describes its effect."""
     found = blocks.current(ctx, ids=ids)
     titles = sentences(ctx, found)
     return [Named(block.id, block.kind.name, titles[block.id], block.status) for block in found]
 
 
 def sentences(ctx: Context, found: Iterable[Block]) -> Titles:
-    """One sentence for each block. The blocks that they name are read together, in one query."""
+    """A title for each block. The blocks that they mention are read together, in one query."""
     listed_blocks = list(found)
     titles = _titles(ctx, {id for block in listed_blocks for id in _named_ids(block)})
     return {block.id: shorten(_sentence(block, titles), LONGEST) for block in listed_blocks}
@@ -209,7 +209,7 @@ def _titles(ctx: Context, ids: Iterable[str]) -> Titles:
 
 
 def _named_ids(block: Block) -> list[str]:
-    """The ids of the blocks that its sentence names."""
+    """The ids of the blocks that its title mentions."""
     if block.kind.name == "proposal":
         return [id for op in _ops(block) for id in (op.target, op.value if op.op == "replace_block" else "") if id]
     return sides(block) if block.kind.name == "contradiction" else []
@@ -223,7 +223,7 @@ def sides(contradiction: Block) -> list[str]:
 def _ops(proposal: Block) -> list[Op]:
     try:
         return read(proposal.fields.get("Ops"))
-    except ClewError:  # broken by a hand edit; approve_apply says what is wrong with it
+    except ClewError:  # broken by a hand edit; approve_apply reports the problem
         return []
 
 
@@ -237,7 +237,7 @@ def _sentence(block: Block, titles: Titles) -> str:
 
 
 def _proposal_sentence(ops: list[Op], titles: Titles) -> str:
-    """What it would change. What puts a record into force is called as the record is."""
+    """The effect of a proposal. One that puts a record into force has the title of the record."""
     if not ops:
         return "A proposal that cannot be read"
     first, replaced = ops[0], [op for op in ops if op.op == "replace_block"]
@@ -252,7 +252,7 @@ def _proposal_sentence(ops: list[Op], titles: Titles) -> str:
 
 
 FIELD_WORDS = {"Rationale": "the reason", "Statement": "the words"}
-"""What people call fields of a record."""
+"""Display names of fields."""
 
 
 def _op_sentence(op: Op, titles: Titles) -> str:

@@ -1,7 +1,8 @@
-"""Whose a record is, and so who may replace, withdraw or restore it without asking.
+"""Ownership of records: who may replace, withdraw or restore one without approval.
 
-Rules and preferences belong to the user, and what a person wrote, edited or approved belongs to that person: an agent
-only proposes to change it. Everything else belongs to the agents of the workspace, any of which may change it.
+Rules and preferences belong to the user, and what a person wrote, edited or approved belongs to that
+person: an agent only proposes to change it. Everything else belongs to the agents of the workspace, any
+of which may change it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ WAITING = (statuses.PROPOSED, statuses.PENDING_REVIEW)
 
 
 def whose(ctx: Context, block: Block) -> str | None:
-    """What the record is that this caller may only propose to change; None if it may change it."""
+    """Why this caller may only propose to change the record, as a description of it; None if it may change it."""
     if ctx.connection.person:
         return None
     versions = blocks.history(ctx, block.id)

@@ -1,6 +1,7 @@
-"""The operations of a proposal: their text form, their fingerprints, and a draft on which they are tried.
+"""The operations of a proposal: their text form, their fingerprints, and a draft to try them on.
 
-Mind-Mem defines seven kinds; its file format and fingerprint are kept, so that either program can apply the proposal.
+Mind-Mem defines seven kinds; its file format and fingerprint are kept, so that either program can apply
+the proposal.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "replace_range": ("target", "start", "end", "patch"),
     "supersede_decision": ("target", "patch"),
 }
-"""The kinds of operation and the parts that each needs."""
+"""The kinds of operation and the required parts of each."""
 OWN_KINDS: dict[str, tuple[str, ...]] = {
     "replace_block": ("target", "value"),
     "move_block": ("target", "value"),
@@ -51,11 +52,11 @@ OWN_KINDS: dict[str, tuple[str, ...]] = {
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
 LONGEST_PART = 200
-"""Bytes of a file's name. File systems allow 255, but drafts and copies add to the name of their file."""
+"""Maximum bytes of a file name. File systems allow 255, but drafts and copies add to the name of their file."""
 # Proposals, receipts and state belong to the review itself, so no proposal may change them.
 _CLOSED = ("intelligence/proposed/", "intelligence/applied/", "intelligence/state/")
 UNTAGGED = "untagged"
-"""What Tags say where there are none: the field must not be empty."""
+"""The value of Tags if there are none: the field must not be empty."""
 _LINE = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 
 
@@ -79,7 +80,7 @@ NAMES = tuple(part.name for part in fields(Op))
 
 
 def check(op: Op) -> Op:
-    """Refuse an unknown operation or one that lacks a part. Trying it on a draft shows whether it can be done."""
+    """Refuse an unknown operation or one that lacks a part. Whether it can be applied is tested on a draft."""
     if op.op not in KINDS and op.op not in OWN_KINDS:
         raise invalid("ops", f"{shorten(op.op, 40)!r} is not an operation", f"Use one of {', '.join(KINDS)}.")
     missing = [name for name in {**KINDS, **OWN_KINDS}[op.op] if not getattr(op, name)]
@@ -130,7 +131,7 @@ def printed(ops: list[Op]) -> list[str]:
 
 
 def _printed(name: str, value: str) -> str:
-    # On one line only if reading it back gives the same text: outer blanks would be stripped, `|` starts a literal.
+    # On one line only if parsing it returns the same text: outer blanks would be stripped, `|` starts a literal.
     if "\n" not in value and value == value.strip() and value != "|":
         return f"{name}: {value}"
     # An empty line is indented like the others: to Mind-Mem a line without indent ends the operations.
@@ -174,7 +175,7 @@ def digest(type: str, target: str, ops: list[Op]) -> str:
 
 
 def fingerprint(type: str, target: str, ops: list[Op], absent: str | None = None) -> str:
-    """The fingerprint by Mind-Mem's formula, which covers only some parts. `absent` stands for an empty part.
+    """The fingerprint by Mind-Mem's formula, which covers only some parts. `absent` represents an empty part.
 
     Plain `json.dumps`, because Mind-Mem hashes exactly this text.
     """
@@ -195,7 +196,7 @@ def fingerprints(type: str, target: str, ops: list[Op]) -> set[str]:
 
 
 def _coerced(text: str) -> Any:
-    """A value as Mind-Mem reads it from a proposal: it turns null, true, false and numbers into their types."""
+    """A value as Mind-Mem parses it from a proposal: null, true, false and numbers are converted."""
     words = {"null": None, "none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
     if text in words:
         return words[text]
@@ -214,7 +215,7 @@ def with_files(draft: ProposalDraft, ops: Sequence[Op]) -> tuple[Op, ...]:
 
 @dataclass
 class BlockChange:
-    """One changed block. `before` is None for a new block; `after` names the block behind which a new one stands."""
+    """One changed block. `before` is None for a new block; `after` names the block that a new one follows."""
 
     id: str
     file: str
@@ -224,7 +225,7 @@ class BlockChange:
 
     @property
     def files(self) -> set[str]:
-        """The files that it changes: two where the block moves."""
+        """The files that it changes: two if the block moves."""
         return {self.file, self.before.file if self.before else self.file}
 
 
@@ -243,7 +244,7 @@ class ProposalDraft:
         return blocks.find(self.ctx, id)
 
     def target(self, op: Op) -> BlockChange:
-        """The block that an operation changes, as the operations before it left it."""
+        """The block that an operation changes, with the effects of the operations before it."""
         change = self.changes.get(op.target)
         if change is None:
             block = self.find(op.target)
@@ -267,7 +268,7 @@ class ProposalDraft:
         self.changes[change.id] = change
 
     def add(self, patch: str, file: str, after: str | None = None) -> list[str]:
-        """Add the blocks of a patch, at the end of the file or behind a block; returns their ids."""
+        """Add the blocks of a patch, at the end of the file or after a block; returns their ids."""
         parsed = parse_file(patch)
         if not parsed.parts or parsed.preamble.strip():
             raise ClewError("CONFLICT", "the patch does not begin with a block header", "Begin it with [PREFIX-...].")
@@ -275,12 +276,12 @@ class ProposalDraft:
             if part.id in self.changes or self.find(part.id) is not None:
                 raise ClewError("CONFLICT", f"{part.id} exists already", "Propose the block under a new id.")
             self.changes[part.id] = BlockChange(part.id, file, None, part.text, after)
-            # Each further block stands behind the one before it, so that the patch keeps its order.
+            # Each further block follows the one before it, so that the patch keeps its order.
             after = part.id if after else None
         return [part.id for part in parsed.parts]
 
     def diff(self, context: int = 3) -> str:
-        """All changes as a unified diff, with as many unchanged lines around each."""
+        """All changes as a unified diff, with this many context lines."""
         found: list[str] = []
         for change in self.changes.values():
             before = change.before.text.replace("\r\n", "\n").split("\n") if change.before else []
@@ -317,7 +318,7 @@ def _update_field(draft: ProposalDraft, op: Op) -> None:
 def _append_list_item(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     item, known = _unquoted(op.item), parse_block(change.text).fields.get(op.list)
-    # Tags are one line. Mind-Mem's validator breaks off where they are a list.
+    # Tags are one line. Mind-Mem's validator crashes if they are a list.
     if op.list == "Tags" and isinstance(known, str):
         tags = [known] if known != UNTAGGED else []
         draft.put(change, set_field(change.text, "Tags", ", ".join([*tags, one_line(item)])))
@@ -345,10 +346,10 @@ def _replace_range(draft: ProposalDraft, op: Op) -> None:
     end = next((n for n, line in enumerate(lines) if n > start and last in line), None)
     if end is None:
         raise ClewError("CONFLICT", f"replace_range: no line of {op.target} after the start holds {last!r}")
-    # The line with the end mark itself stays, as Mind-Mem does it.
+    # The line with the end mark itself stays, as in Mind-Mem.
     text = "\n".join([*lines[:start], *op.patch.split("\n"), *lines[end:]])
     found = parse_file(text)
-    # A patch with a header line of its own would turn one block into two, one of which nobody agreed to.
+    # A patch with its own header line would split one block into two, one of which was never approved.
     if [part.id for part in found.parts] != [change.id] or found.parts[0].text != text:
         raise ClewError("CONFLICT", f"replace_range: the patch would break {op.target} into several blocks")
     draft.put(change, text)
@@ -375,7 +376,7 @@ def _replace_block(draft: ProposalDraft, op: Op) -> None:
             details={"rule": "replaced", "successor": taken},
         )
     if state in (State.WITHDRAWN, State.EXPIRED):
-        return  # for its own reason: it must not come back when the successor is withdrawn
+        return  # withdrawn for its own reason: it must not be restored when the successor is withdrawn
     draft.put(change, set_field(set_field(change.text, "Status", statuses.SUPERSEDED), "SupersededBy", op.value))
 
 
@@ -385,7 +386,7 @@ def _restore_block(draft: ProposalDraft, op: Op) -> None:
 
 
 def restored_text(text: str, status: str, history: str) -> str:
-    """The text of a block that holds again: without a successor, and with a line about why."""
+    """The text of a restored block: without a successor, and with a line about the reason."""
     fields = parse_block(text).fields
     if "SupersededBy" in fields:
         text = without_field(text, "SupersededBy")

@@ -1,11 +1,12 @@
-"""Governance settings: mode, budgets and waiting times, stored in `memory/intel-state.json`.
+"""Governance settings: mode, budgets and cooldowns, stored in `memory/intel-state.json`.
 
-Mind-Mem uses the same file and keeps more in it (its version, counters, times of its last scan and apply). Clew ignores
-the keys it does not know, and keeps them whenever it writes the file.
+Mind-Mem uses the same file and stores more in it (its version, counters, times of its last scan and
+apply). Clew ignores unknown keys, and keeps them whenever it writes the file.
 
-Mind-Mem read the mode from that file at first; its version 5 reads it from `mind-mem.json`, so both count here. Where
-both name one, the stricter holds: what one program was told not to apply, the other must not apply either. A
-configuration of version 1 names a mode too, which nothing ever read: there the state file alone counts.
+Mind-Mem originally read the mode from that file; its version 5 reads it from `mind-mem.json`, so both
+count here. If both define one, the stricter applies: what one program was configured not to apply, the
+other must not apply either. A configuration of version 1 defines a mode too, which nothing ever read:
+there the state file alone counts.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ Mode = Literal["detect_only", "propose", "enforce"]
 Approval = Literal["person", "client"]
 STRICT_FIRST: tuple[Mode, ...] = get_args(Mode)
 BINDING = ".spec_binding.json"
-"""Where Mind-Mem 5 keeps a hash of its configuration."""
+"""The file in which Mind-Mem 5 stores a hash of its configuration."""
 _APPROVAL = "approval of proposals in"
-"""Kept in the store and not in the state file, which an agent that edits files could change."""
+"""In the store and not in the state file, which an agent that edits files could change."""
 Count = Annotated[int, Field(ge=0, le=100_000)]
 
 
@@ -93,11 +94,11 @@ class LoadedPolicy:
     governance: Governance
     problem: str | None = None
     file: str = STATE_FILE
-    """Where the problem is."""
+    """The file that has the problem."""
 
 
 def load(ctx: Context) -> LoadedPolicy:
-    """The settings that hold. An unreadable file counts as detect_only: nothing is applied until it is mended."""
+    """The effective settings. An unreadable file counts as detect_only: nothing is applied until it is fixed."""
     state, configuration = plain_files.both(ctx, STATE_FILE, CONFIGURATION)
     stated = _stated(ctx, state)
     if stated.problem or not configuration:
@@ -107,7 +108,7 @@ def load(ctx: Context) -> LoadedPolicy:
 
 
 def _is_unread(ctx: Context, configuration: str) -> bool:
-    """Whether no program heeds the mode in the configuration. Version 1 never did; Clew keeps its own in step."""
+    """Whether the mode in the configuration is ignored. Version 1 never read it; Clew keeps its own in sync."""
     try:
         found = Configured.model_validate(orjson.loads(configuration))
     except (orjson.JSONDecodeError, ValidationError):
@@ -116,7 +117,7 @@ def _is_unread(ctx: Context, configuration: str) -> bool:
 
 
 def stated(ctx: Context) -> Governance:
-    """The settings as the state file has them, whatever mode the configuration names."""
+    """The settings in the state file, whatever mode the configuration defines."""
     return _stated(ctx, plain_files.text(ctx, STATE_FILE)).governance
 
 
@@ -134,7 +135,7 @@ def _both(governance: Governance, configuration: str) -> LoadedPolicy:
 
 
 def _named_mode(configuration: str) -> tuple[Mode | None, str | None]:
-    """The mode that the configuration names, if any. What cannot be read counts as the strictest, and is a problem."""
+    """The mode in the configuration, if any. An unreadable value counts as the strictest, and is a problem."""
     try:
         found = Configured.model_validate(orjson.loads(configuration))
     except (orjson.JSONDecodeError, ValidationError) as problem:
@@ -153,7 +154,7 @@ def _stated(ctx: Context, text: str) -> LoadedPolicy:
 
 
 def _last_readable(ctx: Context) -> Governance:
-    """The settings before the file was broken, so that mending it by `governance` does not set them all back."""
+    """The settings before the file was broken, so that fixing it with `governance` does not reset them all."""
     for found in _objects(plain_files.versions(ctx, STATE_FILE)):
         with suppress(ValidationError):
             return Governance.model_validate(found)
@@ -161,7 +162,7 @@ def _last_readable(ctx: Context) -> Governance:
 
 
 def _objects(texts: list[str]) -> Iterator[dict[str, Any]]:
-    """Of some texts those that are JSON objects, in their order."""
+    """Those of these texts that are JSON objects, in order."""
     for text in texts:
         with suppress(orjson.JSONDecodeError):
             found = orjson.loads(text)
@@ -177,7 +178,7 @@ def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
 
 
 def save(ctx: Context, governance: Governance) -> None:
-    """Write the settings into the file. Its other keys stay, also those inside of the budget."""
+    """Write the settings into the file. Its other keys are kept, also those inside the budget."""
     kept = _existing(ctx, STATE_FILE)
     raw: dict[str, Any] = governance.model_dump()
     budget = kept.get("proposal_budget")
@@ -187,7 +188,8 @@ def save(ctx: Context, governance: Governance) -> None:
 
 
 def save_mode(ctx: Context, mode: Mode) -> str | None:
-    """Write the mode into the configuration too, where that names one or is unreadable. Returns what is to be done."""
+    """Write the mode into the configuration too, if that defines one or is unreadable. Returns the next
+    step for the user."""
     text = plain_files.text(ctx, CONFIGURATION)
     if not text or _named_mode(text) in ((None, None), (mode, None)):
         return None
@@ -196,18 +198,18 @@ def save_mode(ctx: Context, mode: Mode) -> str | None:
     root = root_of(ctx)
     if root is None or not (root / BINDING).is_file():
         return None
-    # The binding says that a person has reviewed the file, so Clew does not renew it.
+    # The binding certifies that a person has reviewed the file, so Clew does not renew it.
     return f"{CONFIGURATION} has the new mode. Run `mm bind --rebind` there: Mind-Mem may refuse to write before."
 
 
 def reviews_everything(ctx: Context) -> bool:
-    """Whether no record of an agent comes into force by itself."""
+    """Whether no record of an agent comes into force without approval."""
     governance = load(ctx).governance
     return governance.governance_mode == "detect_only" or governance.review == "all"
 
 
 def approval(ctx: Context) -> Approval:
-    """Who decides about proposals: a person, or any client, where a person has said that nothing waits for one."""
+    """Who decides about proposals: a person, or any client if a person has turned approval off."""
     return "client" if read_meta(ctx.tx, f"{_APPROVAL} {ctx.workspace}") == "client" else "person"
 
 
@@ -218,29 +220,29 @@ def save_approval(ctx: Context, chosen: Approval) -> None:
 
 
 def check_decider(ctx: Context, what: str, command: str, *ways: Suggestion) -> None:
-    """Refuse a decision about what waits, unless a person makes it or nothing waits for one here."""
+    """Refuse a decision, unless a person makes it or approval is turned off."""
     if approval(ctx) == "person":
         check_person(ctx, what, command, *ways)
 
 
 def note_apply(ctx: Context) -> None:
-    """Write down when a proposal was last applied. Mind-Mem asks the file for it, and then waits a while."""
+    """Record when a proposal was last applied. Mind-Mem reads it from the file for its cooldown."""
     raw = next(_objects([plain_files.text(ctx, STATE_FILE) or ""]), None)
-    # Without the file its defaults hold, and a broken one has let nothing be applied.
+    # Without the file its defaults apply, and with a broken one nothing was applied.
     if raw is not None:
         stamp = datetime.fromtimestamp(ctx.now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         plain_files.write(ctx, STATE_FILE, _state_text({**raw, "last_apply_ts": stamp}), "apply")
 
 
 def complete(ctx: Context) -> None:
-    """Add what Mind-Mem needs to a state file that an older Clew made without it. Somebody else's is left alone."""
+    """Add what Mind-Mem needs to a state file that an older Clew created without it. Other files are left alone."""
     raw = next(_objects([plain_files.text(ctx, STATE_FILE)]), None)
     if raw is not None and "counters" not in raw and plain_files.first_origin(ctx, STATE_FILE) == "init":
         plain_files.write(ctx, STATE_FILE, _state_text(raw), "init")
 
 
 def _existing(ctx: Context, path: str) -> dict[str, Any]:
-    """The file's keys; of a file that is no JSON object, those that it had when it last was one."""
+    """The file's keys; if it is no valid JSON object, those of its last valid version."""
     texts = plain_files.versions(ctx, path)
     found = next(_objects(texts), None)
     if found is None and texts:
@@ -257,7 +259,7 @@ def default_state_text() -> str:
 
 
 def _state_text(raw: dict[str, Any]) -> str:
-    """The state file. Mind-Mem counts its findings in `counters`; without it its scan ends in an error."""
+    """The state file. Mind-Mem counts its findings in `counters`; without it its scan fails."""
     return _printed({**raw, "counters": raw.get("counters", {})})
 
 

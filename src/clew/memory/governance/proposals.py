@@ -1,6 +1,7 @@
-"""Proposals: changes to memory that wait for approval. Stage, reject, defer and reopen them; look up rejected values.
+"""Proposals: changes to memory that wait for approval. Stage, reject, defer and reopen them; look up
+rejected values.
 
-Each has a fingerprint over its operations, so that nobody approves something else than what was proposed.
+Each has a fingerprint over its operations, so that an approval always applies to what was proposed.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Staged:
     risk: str | None = None
     signal: str | None = None
     by: str = ""
-    """The part of Clew that made it, if no caller asked for it."""
+    """The component of Clew that created it, if no caller asked for it."""
     contradicts: tuple[str, ...] = ()
     """The records in force that it contradicts, as `D-3 (reason)`."""
 
@@ -111,12 +112,12 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
 
 
 def next_step(id: str) -> str:
-    """What an answer says about a proposal that waits."""
+    """The next step that a response suggests for an open proposal."""
     return f"Call approve_apply with proposal_id={id} (a dry run), then with dry_run=false."
 
 
 def completed(ctx: Context, ops: Sequence[Op]) -> tuple[Op, ...]:
-    """The operations as a proposal stores them: checked, tried on a copy, and each with its file."""
+    """The operations as a proposal stores them: validated, tried on a copy, and each with its file."""
     for op in ops:
         check(op)
     return with_files(drafted(ctx, list(ops)), ops)
@@ -131,15 +132,17 @@ def get(ctx: Context, id: str) -> Block:
 
 
 def proposer(ctx: Context, proposal: Block) -> str | None:
-    """Who asked for it. Later versions are written by whoever decides about it, so the first one counts."""
+    """Who proposed it: the author of the first version, because later ones are written by the deciding
+    person or agent."""
     return proposal.get("ProposedBy") or blocks.history(ctx, proposal.id)[0].agent
 
 
 def ops_of(proposal: Block) -> list[Op]:
     """The operations, if the fingerprint still matches them.
 
-    A proposal of ours has Mind-Mem's fingerprint, so that Mind-Mem accepts it, and a digest over the parts that the
-    fingerprint leaves out. If the fingerprint itself is our digest, no second one is needed.
+    A proposal of ours has Mind-Mem's fingerprint, so that Mind-Mem accepts it, and a digest over the
+    parts that the fingerprint leaves out. If the fingerprint itself is our digest, no second one is
+    needed.
     """
     found = read(proposal.fields.get("Ops"))
     named = (proposal.get("Type"), proposal.get("TargetBlock"))
@@ -157,7 +160,7 @@ def ops_of(proposal: Block) -> list[Op]:
 
 
 def changes_status(proposal: Block) -> bool:
-    """Whether it sets the status of its target; one whose operations cannot be read changes nothing."""
+    """Whether it sets the status of its target; one whose operations cannot be parsed changes nothing."""
     try:
         found = read(proposal.fields.get("Ops"))
     except ClewError:
@@ -195,7 +198,7 @@ def check_open(ctx: Context, proposal: Block) -> None:
 
 
 def deferred_until(ctx: Context, proposal: Block) -> int | None:
-    """When a deferral ends: the date it names, or else the cooldown after the version that deferred it."""
+    """When a deferral ends: its date, or else the cooldown after the version that deferred it."""
     named = _moment(proposal.get("DeferredUntil"))
     if named is not None:
         return named
@@ -204,12 +207,12 @@ def deferred_until(ctx: Context, proposal: Block) -> int | None:
 
 
 def created_ms(proposal: Block) -> int:
-    """When it was made; without a date, the time of its newest version."""
+    """When it was created; without a date, the time of its newest version."""
     return _moment(proposal.get("Created")) or proposal.ts_ms
 
 
 def made_on(proposal: Block) -> str:
-    """The day it was made, from its date or its id. Ours name the time, Mind-Mem's only the day."""
+    """The day it was created, from its date or its id. Ours have the time, Mind-Mem's only the day."""
     day = proposal.get("Created")[:10].replace("-", "")
     return day if len(day) == 8 and day.isdigit() else proposal.id.split("-")[1]
 
@@ -230,7 +233,8 @@ def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Blo
 
 
 def statement_of(proposal: Block, record: Block | None = None) -> str:
-    """What memory would say after the proposal: the statement of the new block or record, else the change itself."""
+    """The statement that memory would contain after the proposal: of the new block or record, else the
+    change itself."""
     if record is not None:
         return record.headline
     for op in read(proposal.fields.get("Ops")):
@@ -270,7 +274,7 @@ def reject_record(ctx: Context, record: Block | None, cause: str) -> None:
 def follow_changes(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None = None) -> None:
     """Update what depends on changed blocks, in the same transaction: after an approval, a hand edit or a rollback.
 
-    `written` has the newest version of each, where the caller has just made them; without it they are read.
+    `written` has the newest version of each, if the caller has just created them; without it they are read.
     """
     if not ids:
         return
@@ -284,7 +288,8 @@ def follow_changes(ctx: Context, ids: Sequence[str], written: Mapping[str, Block
 
 
 def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
-    """Take `Status: active`, written by a person into a proposed record, as approval. Returns other changed blocks."""
+    """Treat `Status: active`, written by a person into a proposed record, as approval. Returns other
+    changed blocks."""
     changed = []
     for record in blocks.current(ctx, ids=ids, status=statuses.ACTIVE, field="Proposal"):
         # Only a hand edit approves here. Every other way to `active` has already marked the proposal.
@@ -301,7 +306,7 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
 
 
 def _follow_withdrawals(ctx: Context, ids: Sequence[str]) -> None:
-    """Whichever way a record ended, by a call, an approval or a hand edit: what it had replaced holds again."""
+    """Restore what ended records had replaced, whether they ended by a call, an approval or a hand edit."""
     standing = [id for id in ids if kind_of(id).is_durable]
     newest = blocks.last_versions(ctx, standing)
     for block in newest:
@@ -313,7 +318,7 @@ def _follow_withdrawals(ctx: Context, ids: Sequence[str]) -> None:
 
 
 def _expire_own_proposal(ctx: Context, record: Block) -> None:
-    """A record that was withdrawn or replaced while it waited is not to be approved any more."""
+    """Close the proposal of a record that was withdrawn or replaced before approval."""
     if "Proposal" not in record.fields or not record.kind.state(record.status).is_over:
         return
     proposal = blocks.find(ctx, record.get("Proposal"))
@@ -327,19 +332,19 @@ def _is_withdrawn(block: Block) -> bool:
 
 
 def _held_before(ctx: Context, id: str) -> bool:
-    """Whether the version before the last held; what came from elsewhere as withdrawn has none."""
+    """Whether the version before the last held; a record that was imported as withdrawn has none."""
     versions = blocks.history(ctx, id, newest=2)
     return len(versions) == 2 and not versions[0].gone and versions[0].kind.state(versions[0].status).is_live
 
 
 _SIGNAL_AFTER = {"applied": "accepted", "rejected": "rejected", statuses.ROLLED_BACK: "resolved", "expired": "resolved"}
-"""What becomes of the signal behind a proposal that ended."""
+"""The status of the signal behind a proposal that ended."""
 
 
 def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
-    """Take a status that a person or Mind-Mem wrote into a proposal as said here: the signal behind it ends too, and
-    `Status: rejected` is a rejection with all its effects. Whose call happens to read the file in has rejected
-    nothing."""
+    """Handle a status that a person or Mind-Mem wrote into a proposal: the signal behind it ends too,
+    and `Status: rejected` is a full rejection. It is not attributed to the caller whose call read the
+    file."""
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
         if proposal is None or proposal.origin != "edit" or proposal.status not in _SIGNAL_AFTER:
@@ -354,7 +359,7 @@ def _follow_rejection(ctx: Context, proposal: Block) -> None:
     try:
         statement = statement_of(proposal, record)
     except ClewError:
-        return  # its operations cannot be read, so there is no value that could be proposed again
+        return  # its operations cannot be parsed, so there is no value that could be proposed again
     bury(ctx, statement, proposal.id, proposal.get("Reason") or "its file says so")
     reject_record(ctx, record, proposal.id)
     ctx.emit("memory", "proposal_rejected", proposal.id, {"reason": proposal.get("Reason"), "by_hand": True})
@@ -413,7 +418,7 @@ class Tombstone(TableRow):
 
 
 def bury(ctx: Context, statement: str, proposal: str, reason: str, by: str | None = None) -> None:
-    # An earlier tombstone stays, because later proposals are answered with the first reason.
+    # An earlier tombstone stays, because later proposals are refused with the first reason.
     value = Tombstone(mark(statement), proposal, statement, reason, by, ctx.ws.seq, ctx.now_ms)
     insert_absent(ctx.tx, ctx.workspace, value)
 
@@ -424,14 +429,14 @@ def rejected(ctx: Context, statement: str) -> Tombstone | None:
 
 
 def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
-    """Which of these values were rejected, asked in one round trip."""
+    """Which of these values were rejected, in one round trip."""
     marks = {statement: mark(statement) for statement in statements}
     buried = {found.mark for found in find_many(ctx.tx, ctx.workspace, Tombstone, marks.values())}
     return {statement for statement in statements if marks[statement] in buried}
 
 
 def check_not_rejected(ctx: Context, statement: str) -> None:
-    """Refuse a value that was rejected before, and say when, by whom and why."""
+    """Refuse a value that was rejected before, and report when, by whom and why."""
     found = rejected(ctx, statement)
     if found is None:
         return

@@ -32,9 +32,9 @@ from clew.store.rows import TableRow, insert, load
 
 TIME_FORMAT = "%Y%m%d-%H%M%S"
 APPLIED = "intelligence/applied"
-"""Where each receipt has a folder of its own, named by its time."""
+"""The folder with one subfolder per receipt, named by its time."""
 WHOLE_BLOCK = 1_000_000
-"""Unchanged lines that a receipt's difference shows around a change: all, so that another store can take it back."""
+"""Context lines in a receipt's diff: the whole block, so that another store can roll it back."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Receipt(TableRow):
     ts: str
     proposal: str
     changes: list[dict[str, Any]]
-    """Each changed block with its versions `before` and `after`. A receipt that was imported from files has the texts
-    instead (`text`, `after_text`) where the store has no such version, where the block stood (`was`), and what followed
-    it there (`gap`)."""
+    """Each changed block with its versions `before` and `after`. If the store does not have such a
+    version, a receipt imported from files has the texts instead (`text`, `after_text`), the file of the
+    block (`was`), and the gap after it (`gap`)."""
     automatic: bool
     rolled_back_at_ms: int | None
     seq: int = 0
@@ -88,7 +88,7 @@ def apply_record(ctx: Context, id: str, draft: ProposalDraft) -> Receipt:
 
 
 def keep(ctx: Context, receipt: Receipt, made_ms: int | None = None) -> Receipt:
-    """Store a receipt; `made_ms` is when it was made, if not now."""
+    """Store a receipt; `made_ms` is its creation time, if not now."""
     made_ms = ctx.now_ms if made_ms is None else made_ms
     kept = replace(receipt, seq=ctx.ws.seq, agent=ctx.agent, created_at_ms=made_ms)
     insert(ctx.tx, ctx.workspace, kept)
@@ -101,7 +101,7 @@ def times(ctx: Context) -> set[str]:
 
 
 def printed_sizes(ctx: Context) -> list[tuple[Receipt, int]]:
-    """Receipts that are not rolled back, the newest first, each with the size of its file as it was rendered."""
+    """Receipts that are not rolled back, newest first, each with the size of its rendered file."""
     size = "length(CAST({} AS BLOB))" if ctx.tx.engine == "sqlite" else "octet_length({})"
     parts = (size.format(part) for part in ("block_file.preamble", "block.text", "place.gap"))
     sql = (
@@ -122,10 +122,10 @@ def _write(ctx: Context, id: str, draft: ProposalDraft, cause: str) -> dict[str,
 
 
 def _free_ts(ctx: Context) -> str:
-    """The time of the apply in seconds, or the next second that neither a receipt nor a folder is named after.
+    """The time of the apply in seconds, or the next second that no receipt or folder is named after.
 
-    Mind-Mem names receipts by seconds, so Clew must too. Several applies in one second get names in the future, and one
-    that Mind-Mem made in this second keeps its folder to itself.
+    Mind-Mem names receipts by seconds, so Clew must too. Several applies in one second get names in the
+    future, and a folder that Mind-Mem created in this second is never reused.
     """
     now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).replace(microsecond=0)
     sql = "SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?"
@@ -169,7 +169,7 @@ def find(ctx: Context, ts: str) -> Receipt:
 
 
 def of_cause(ctx: Context, cause: str) -> Receipt | None:
-    """The receipt behind a version, whose cause is a proposal (P-...) or a receipt (AR-...)."""
+    """The receipt of a version, whose cause is a proposal (P-...) or a receipt (AR-...)."""
     if cause.startswith("AR-"):
         return rows.find(ctx.tx, ctx.workspace, Receipt, cause.removeprefix("AR-"))
     return of_proposal(ctx, cause) if cause.startswith("P-") else None
@@ -195,8 +195,8 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool, reason: str | None = 
             f"receipt {receipt.ts} was rolled back on {rfc3339(receipt.rolled_back_at_ms)} already",
             "Nothing is left to take back.",
         )
-    # All reversals are computed before the first is written, so that one block that changed since refuses them all.
-    # The last change is undone first, because it may build on an earlier one.
+    # All reversals are computed before the first is written, so that one block that changed since
+    # refuses them all. The last change is undone first, because it may build on an earlier one.
     plans = [_reversal(ctx, change, merge) for change in reversed(receipt.changes)]
     log = []
     for id, back in plans:
@@ -238,7 +238,7 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, S
     # Texts are compared, not versions: a block that was changed and changed back is as the apply left it.
     if now is not None and after is not None and _plain(now.text, now.file) == _plain(after.text, change["file"]):
         return change["id"], before
-    # A merge needs all three states; without one of them it cannot tell which changes came later.
+    # A merge needs all three states; if one is missing, later changes cannot be identified.
     if not merge or now is None or before is None or after is None:
         raise _touched(change["id"], now)
     return change["id"], Side(_without(before, after, now), before.file)
@@ -261,7 +261,7 @@ def _plain(text: str, file: str) -> tuple[str, str]:
 
 
 def _without(before: Side, after: Side, now: Block) -> str:
-    """The present block with the fields that the receipt changed set back; later changes of other fields stay."""
+    """The current block with the fields that the receipt changed set back; later changes of other fields stay."""
     text = now.text.replace("\r\n", "\n")
     for name in sorted({*before.fields, *after.fields}):
         if before.fields.get(name) == after.fields.get(name):
@@ -285,13 +285,13 @@ def _touched(id: str, now: Block | None, field: str | None = None) -> ClewError:
 
 
 def is_taken_back(ctx: Context, version: Block) -> bool:
-    """Whether a version of a block was made by an apply whose receipt is rolled back."""
+    """Whether a version of a block was created by an apply whose receipt is rolled back."""
     made = of_cause(ctx, version.cause) if version.origin == "apply" and version.cause else None
     return made is not None and made.rolled_back_at_ms is not None
 
 
 def taken_back(ctx: Context) -> dict[str, Block]:
-    """Blocks that are still as an apply made them whose receipt is rolled back: others did that, in the files."""
+    """Blocks in the version of a rolled-back apply: another program undid it, in the files."""
     sql = "SELECT * FROM receipt WHERE workspace = ? AND rolled_back_at_ms IS NOT NULL"
     closed = [load(Receipt, row) for row in ctx.tx.all(sql, ctx.workspace)]
     changed = {change["id"] for receipt in closed for change in receipt.changes}
@@ -299,7 +299,7 @@ def taken_back(ctx: Context) -> dict[str, Block]:
 
 
 def close(ctx: Context, receipt: Receipt, reason: str | None = None) -> None:
-    """Note in the receipt, its proposal and the signal behind it that it is rolled back."""
+    """Mark the receipt, its proposal and the signal behind it as rolled back."""
     sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"
     ctx.tx.run(sql, ctx.now_ms, ctx.workspace, receipt.ts)
     proposal = blocks.find(ctx, receipt.proposal)
@@ -320,7 +320,7 @@ DAY_MS = 86_400_000
 
 
 def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str, Any]:
-    """In mode enforce, apply a proposal if every rule allows it. Returns the fields for the answer, else nothing."""
+    """In mode enforce, apply a proposal if every rule allows it. Returns the fields for the response, else nothing."""
     governance = policy.load(ctx).governance
     if governance.governance_mode != "enforce":
         return {}

@@ -1,4 +1,4 @@
-"""Bringing a block back that was withdrawn, replaced or removed from its file."""
+"""Restoring a block that was withdrawn, replaced or removed from its file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORIGIN = "restore"
 
 @restorer("block")
 def restore_block(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    """The block as it was when it last held; staged where somebody else has to agree."""
+    """Restore a block to its last version in force; staged if approval is needed."""
     if PROPOSAL.fullmatch(id):
         return Restoration(proposals.reopen(ctx, id).status)
     bring_back(ctx, id, why)
@@ -34,8 +34,8 @@ def restore_block(ctx: Context, id: str, why: str, was: str | None) -> Restorati
 def stage_if_needed(
     ctx: Context, id: str, why: str, withdraw: Sequence[str], yielding: Sequence[str]
 ) -> Restoration | None:
-    """A proposal to restore a block, to withdraw what holds in its place and to let what it had replaced give way
-    again: all of it or nothing. None where nobody has to be asked about any of them."""
+    """A proposal to restore a block, to withdraw what holds in its place and to mark what it had
+    replaced as replaced again: all of it or nothing. None if no approval is needed for any of them."""
     found = {block.id: block for block in blocks.current(ctx, ids=[id, *withdraw, *yielding])}
     asked = found if id in found else {id: last_said(ctx, id), **found}
     waiting = next((reason for block in asked.values() if block and (reason := waits_for(ctx, block))), None)
@@ -53,7 +53,7 @@ def stage_if_needed(
 
 
 def bring_back(ctx: Context, id: str, why: str, cause: str | None = None) -> Block:
-    """Write the block anew as one that holds."""
+    """Write the block again, as one in force."""
     known = last_said(ctx, id)
     if known is None:
         way = suggest("recall", "Finds records by their words.", query=id)
@@ -66,7 +66,7 @@ def bring_back(ctx: Context, id: str, why: str, cause: str | None = None) -> Blo
 
 
 def give_way(ctx: Context, id: str, successor: str) -> Block:
-    """Mark a block as replaced by a record that came back."""
+    """Mark a block as replaced by a record that was restored."""
     block = blocks.get(ctx, id)
     text = set_field(block.text.replace("\r\n", "\n"), "Status", statuses.SUPERSEDED)
     if kind_by_form(successor) == "block":
@@ -77,7 +77,7 @@ def give_way(ctx: Context, id: str, successor: str) -> Block:
 
 
 def last_said(ctx: Context, id: str) -> Block | None:
-    """What a block said last, also when it was removed from its file."""
+    """The last text of a block, also if it was removed from its file."""
     return next((version for version in reversed(blocks.history(ctx, id)) if not version.gone), None)
 
 
@@ -87,7 +87,7 @@ def has_held(ctx: Context, id: str) -> bool:
 
 
 def live_status(ctx: Context, id: str) -> str:
-    """The status with which a block last held; by default the first one with which its kind can."""
+    """The status with which a block was last in force; by default the first such status of its kind."""
     versions = reversed(blocks.history(ctx, id))
     held = (item.status for item in versions if not item.gone and item.kind.state(item.status).is_live)
     return next((status for status in held if status), kind_of(id).live[0])

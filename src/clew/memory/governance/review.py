@@ -1,4 +1,4 @@
-"""The operations by which proposals are tried, applied, rolled back, rejected, deferred and listed; `governance`."""
+"""Operations on proposals: try, apply, roll back, reject, defer, reopen and list them; `governance`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clew.registry.operation import BARE, Input, Whole, operation
 from clew.registry.people import check_person
 from clew.surroundings import clew_command
 
-# Characters. The log keeps its end, where the result stands; the diff keeps its beginning.
+# Characters. The log keeps its end, which has the result; the diff keeps its beginning.
 MAX_LOG = 2000
 MAX_DIFF = 20_000
 
@@ -46,8 +46,9 @@ class ApproveApply(Input):
 def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
     """Apply a staged proposal; a dry run by default, which anybody may make. Applying is for a person."""
     id = check_proposal_id(args.proposal_id)
-    # The contract wants these keys in a failed answer too; `...` marks what the error fills in.
-    # `next_step` is for a dry run that passed, and nothing else; what to do about a refusal is its `recovery`.
+    # The contract requires these keys in an error response too; `...` marks what the error fills in.
+    # `next_step` is for a dry run that passed, and nothing else; what to do about a refusal is its
+    # `recovery`.
     texts = {"message": ..., "log": ..., "next_step": None}
     with failing(status=statuses.FAILED, proposal_id=id, dry_run=args.dry_run, success=False, **texts):
         sync(ctx)
@@ -67,9 +68,9 @@ def _dry_run(id: str) -> Suggestion:
 
 
 def read_ahead(ctx: Context, id: str) -> None:
-    """Have the model read what a proposal would bring into force, before the transaction that applies it."""
+    """Run the model on what a proposal would bring into force, before the transaction that applies it."""
     statements: list[NewStatement] = []
-    with suppress(ClewError), ctx.reading() as bound:  # what is wrong with it is reported where it is applied
+    with suppress(ClewError), ctx.reading() as bound:  # errors are reported where it is applied
         draft = drafted(bound, proposals.ops_of(proposals.get(bound, id)))
         statements = [change.statement for change in detection.drafted_statements(draft)]
     detection.keep_ahead(ctx, statements)
@@ -199,7 +200,8 @@ def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
 
 
 def _note_names(ctx: Context, receipt: Receipt) -> None:
-    """Tell who still names what is gone. A rollback is not refused for it: taking back must always be possible."""
+    """Warn about blocks that still name what is gone. A rollback is not refused for it: undoing must
+    always be possible."""
     for id, naming in validator.left_naming(ctx, [change["id"] for change in receipt.changes]).items():
         ctx.warn(
             "STILL_NAMED",
@@ -357,7 +359,7 @@ def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
 
 
 def _change(ctx: Context, given: dict[str, Any]) -> str | None:
-    """Write what was given; returns what is to be done besides, if anything."""
+    """Write the given settings; returns the next step for the user, if any."""
     chosen = given.pop("approval", None)
     if chosen is not None:
         policy.save_approval(ctx, chosen)

@@ -1,7 +1,7 @@
 """propose_update and propose_edit: they record a signal and stage a proposal, but change no decision or task.
 
-Retracting a block is a proposal too: applied at once if the block is the caller's own, otherwise staged for somebody
-else to approve.
+Retracting a block is a proposal too: applied at once if the block is the caller's own, otherwise staged
+for approval.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _propose(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) 
     if repeated is not None:
         return repeated
     prefix = "D" if args.block_type == "decision" else "T"
-    # Both ids are drawn first, because the signal names the proposal and the proposal names the signal.
+    # Both ids are allocated first, because the signal names the proposal and the proposal names the signal.
     block_id, proposal_id = blocks.dated_id(ctx, prefix), blocks.dated_id(ctx, "P")
     tags = _tags(args.tags)
     signal = signals.record(
@@ -115,9 +115,10 @@ def _propose(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) 
 
 
 def _tags(given: str) -> list[str]:
-    """The caller's tags, each once. They stand in a file that people read, so order and capitals stay as given."""
+    """The caller's tags, without duplicates. They are written to a file that people read, so order and
+    case are kept."""
     written = [tag for part in given.split(",") if (tag := part.strip())]
-    normal_tags(written)  # refuses what cannot be a tag
+    normal_tags(written)  # refuses an invalid tag
     first: dict[str, str] = {}
     for tag in written:
         first.setdefault(tag.lower(), tag)
@@ -136,7 +137,7 @@ def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal:
 
 
 def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | None:
-    """The answer if a live block or a waiting signal already says this; else None."""
+    """The response if a live block or a pending signal already says this; else None."""
     prefix = "D" if block_type == "decision" else "T"
     live = [b for b in blocks.with_mark(ctx, prefix, mark(statement)) if b.status in b.kind.live]
     if live:
@@ -149,7 +150,7 @@ def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str
     if proposal is None or proposal.status not in proposals.OPEN:
         return None
     if proposal.status == statuses.DEFERRED:
-        # A deferral that still runs refuses the repetition and says until when.
+        # A deferral that still runs refuses the repetition and reports its end.
         proposals.check_open(ctx, proposal)
     message = f"{signal.id} already says this; {proposal.id} waits for review."
     return _duplicate(signal.id, message, signal.id, proposal.id, proposal.get("TargetBlock"))
@@ -225,7 +226,7 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
             return _same_edit(bound, twin)
         rationale = _screened(bound, args.rationale)
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
-        # After staging, because only the staged block gives the statement; a refusal rolls the transaction back.
+        # After staging, because only the staged block has the statement; a refusal rolls the transaction back.
         proposals.check_not_rejected(bound, proposals.statement_of(proposal))
         return _edit_answer(proposal, 1)
 
@@ -243,7 +244,7 @@ def _edit_answer(proposal: Block, written: int) -> dict[str, Any]:
 
 
 def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
-    """The answer if an open proposal already does exactly this; a deferred one is refused with its end."""
+    """The response if an open proposal already does exactly this; a deferred one is refused with its end."""
     proposals.check_open(ctx, twin)
     ctx.suggest(suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id))
     return {
@@ -254,7 +255,7 @@ def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
 
 
 def _op(ctx: Context, item: OpInput) -> Op:
-    """An operation from the caller's input, with secrets masked in the parts that hold free text."""
+    """An operation from the caller's input, with secrets masked in the parts that contain free text."""
     raw = item.model_dump()
     for name in ("value", "item", "history", "patch"):
         raw[name] = _screened(ctx, raw[name])
@@ -357,12 +358,12 @@ def _ops(ctx: Context, block: Block, said: Retraction) -> tuple[Op, ...]:
 
 
 def ending_of(kind: Kind) -> str:
-    """The status of a block of this kind that was withdrawn."""
+    """The status of a withdrawn block of this kind."""
     return next((status for status in ENDS if status in kind.statuses), ENDS[0])
 
 
 def waits_for(ctx: Context, block: Block) -> str | None:
-    """Why withdrawing or restoring a block needs somebody else's approval; None if it may be applied now."""
+    """Why withdrawing or restoring a block needs approval; None if it may be applied now."""
     if policy.load(ctx).governance.governance_mode == "detect_only":
         return "mode detect_only: nothing is applied"
     if "enforcement: invariant" in block.text:
@@ -372,7 +373,7 @@ def waits_for(ctx: Context, block: Block) -> str | None:
 
 
 def _drop_waiting(ctx: Context, id: str, said: Retraction) -> None:
-    """Withdraw the open proposals for a retracted block, so that nobody restores it by approving one of them."""
+    """Withdraw the open proposals for a retracted block, so that approving one cannot restore it."""
     for waiting in blocks.current(ctx, prefix="P", status=statuses.STAGED):
         if waiting.get("TargetBlock") == id:
             _withdraw(ctx, waiting, said)
@@ -384,7 +385,7 @@ def _withdraw(ctx: Context, proposal: Block, said: Retraction) -> None:
 
 
 def _withdraw_by_id(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Withdraw a waiting proposal. Unlike a rejection this leaves no tombstone: it may be proposed again."""
+    """Withdraw an open proposal. Unlike a rejection this leaves no tombstone: it may be proposed again."""
     proposal = proposals.get(ctx, id)
     if not is_own(ctx, proposals.proposer(ctx, proposal)):
         policy.check_decider(ctx, f"withdrawing {id} of somebody else", f"reject {id} --reason ...")
@@ -396,6 +397,6 @@ def _withdraw_by_id(ctx: Context, id: str, said: Retraction) -> Retracted:
             suggestions=[suggest("open", "Shows the proposal.", "high", id=id)],
         )
     _withdraw(ctx, proposal, said)
-    # Nothing waits for a person any more, so the record it was about must not say that it does.
+    # The proposal is closed, so the record it was about must not be left as proposed.
     proposals.reject_record(ctx, proposals.record_of(ctx, proposal), id)
     return Retracted(statuses.WITHDRAWN)

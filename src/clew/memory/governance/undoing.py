@@ -1,4 +1,4 @@
-"""Putting back what a write did to governed memory: blocks, receipts, rejections."""
+"""Reverts a write's changes to governed memory: blocks, receipts, rejections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.registry.write_log import LoggedWrite, Undone, changed_since, is_of_th
 
 ORIGIN = "undo"
 DERIVED = ("C", "DREF")
-"""Blocks that follow from others: they are worked out anew."""
+"""Prefixes of blocks that are derived from others: they are computed again."""
 HANDLED = frozenset(
     {
         *("block_written", "block_removed", "fact_reviewed"),
@@ -28,7 +28,7 @@ HANDLED = frozenset(
 
 @undoer("memory")
 def undo_blocks(ctx: Context, write: LoggedWrite) -> Undone:
-    """Every block as it was before the write; what depends on it follows."""
+    """Restore every block to its state before the write, and update what depends on it."""
     changed = [versions for versions in _changed(ctx, write) if versions[-1].kind.prefix not in DERIVED]
     backs = [(versions[-1].id, _before(ctx, write, versions)) for versions in changed]
     for id, back in backs:
@@ -37,21 +37,21 @@ def undo_blocks(ctx: Context, write: LoggedWrite) -> Undone:
         elif blocks.find(ctx, id) is not None:
             blocks.remove(ctx, id, origin=ORIGIN)
     _undo_decisions(ctx, write)
-    # A record that was kept at once has a receipt and no proposal.
+    # A record that was applied at once has a receipt and no proposal.
     ctx.tx.run(_OWN_RECEIPTS, ctx.now_ms, ctx.workspace, write.first_seq, write.last_seq)
     proposals.follow_changes(ctx, [id for id, _ in backs])
     return Undone(tuple(_phrase(id, back) for id, back in backs if _is_told(id)), HANDLED if changed else frozenset())
 
 
 def _changed(ctx: Context, write: LoggedWrite) -> list[list[Block]]:
-    """The versions of each block up to the last that the write made, oldest first, by id."""
+    """The versions of each block up to the last one of the write, oldest first, by id."""
     sql = "SELECT DISTINCT id FROM block WHERE workspace = ? AND seq >= ? AND seq <= ? AND origin <> 'edit' ORDER BY id"
     ids = [row["id"] for row in ctx.tx.all(sql, ctx.workspace, write.first_seq, write.last_seq)]
     return [blocks.history(ctx, id) for id in ids]
 
 
 def _before(ctx: Context, write: LoggedWrite, versions: Sequence[Block]) -> Block | None:
-    """The block before the write; refused where it was changed since."""
+    """The block before the write; refused if it was changed since."""
     made = [version for version in versions if write.has_seq(version.seq)][-1]
     now = versions[-1]
     if (now.text, now.file, now.gone) != (made.text, made.file, made.gone):
@@ -63,7 +63,7 @@ def _before(ctx: Context, write: LoggedWrite, versions: Sequence[Block]) -> Bloc
 
 
 def _check_owner(ctx: Context, block: Block) -> None:
-    """Let no later session of an agent take back what holds and is not its own, such as a rule."""
+    """Prevent a later session of an agent from undoing records in force that are not its own, such as a rule."""
     holds = not block.gone and block.kind.state(block.status).is_live
     owner = whose(ctx, block) if holds else None
     if owner is not None:
@@ -72,7 +72,7 @@ def _check_owner(ctx: Context, block: Block) -> None:
 
 
 def _undo_decisions(ctx: Context, write: LoggedWrite) -> None:
-    """What is kept of applied, rolled back, rejected and reopened proposals beside their blocks."""
+    """Undo what is stored of applied, rolled back, rejected and reopened proposals outside of their blocks."""
     for event in write.events(ctx):
         if event.type == "proposal_rejected":
             ctx.tx.run(_UNBURY, ctx.workspace, event.subject)

@@ -1,8 +1,9 @@
-"""Which checks are approved, what they say about a deed, and how a person lets one pass.
+"""Approved checks: which ones exist, what they say about an action, and how a person overrides one.
 
-Agents may write a check into a rule; only a person makes it a guard, at the shell (`clew guards approve`) or in the
-rule's panel on the page. From then on the approved check fires until a person revokes it, whatever is written into the
-block later, and whether or not the rule still stands: agents can write those files, and withdraw rules.
+Agents may write a check into a rule; only a person turns it into a guard, at the shell (`clew guards
+approve`) or in the rule's panel on the page. From then on the approved check fires until a person
+revokes it, whatever is written into the block later, and even if the rule is withdrawn: agents can
+write those files, and withdraw rules.
 """
 
 from __future__ import annotations
@@ -91,18 +92,18 @@ class GuardOverride(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What one guard says about a deed."""
+    """The response of one guard to an action."""
 
     id: str
     response: Response
     says: str
-    """The message of the check, or what the rule states."""
+    """The message of the check, or the statement of the rule."""
     since: str
     """The day on which the check was approved."""
     by: str
     """Who approved it."""
     gone: str | None = None
-    """That the rule no longer stands, and how the check ends too."""
+    """A note that the rule is no longer in force, and how to revoke the check."""
 
 
 def _asks_in_doubt(check: Check, action: GuardedAction) -> bool:
@@ -110,7 +111,7 @@ def _asks_in_doubt(check: Check, action: GuardedAction) -> bool:
 
 
 def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
-    """What the guards say that fire at a deed and are not overridden, the strictest first."""
+    """The responses of the guards that fire at an action and are not overridden, strictest first."""
     guards = _armed(ctx)
     fired = [guard for guard in guards if guard.check.fires(action)]
     unclear = [guard for guard in guards if guard not in fired and _asks_in_doubt(guard.check, action)]
@@ -118,7 +119,7 @@ def objections(ctx: Context, action: GuardedAction) -> list[Objection]:
     if not fired:
         return []
     passed = _passed(ctx, [guard.id for guard in fired])
-    # Asked only for the guards that fired: this runs before each tool call of an agent.
+    # Only read for the guards that fired: this runs before each tool call of an agent.
     rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired])}
     found = [_objection(guard, rules.get(guard.id), guard in unclear) for guard in fired if guard.id not in passed]
     return sorted(found, key=lambda item: (-RESPONSES.index(item.response), item.id))
@@ -133,14 +134,14 @@ def _objection(guard: Guard, rule: Block | None, is_unclear: bool) -> Objection:
     says = shorten(guard.check.message or stated or guard.check.in_words(), 300)
     response = guard.check.action
     if is_unclear:
-        # What cannot be decided is put before the user, however strict the guard is.
+        # An undecidable case is put to the user, however strict the guard is.
         response, says = "ask", f"It cannot be told whether this command does what is guarded: {says}"
     gone = None if rule is not None and rule.status in HOLDING else _GONE
     return Objection(guard.id, response, says, blocks.day_of(guard.ts_ms), guard.approved_by, gone)
 
 
 def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
-    """The guards that a person has let pass for now."""
+    """The guards that a person currently overrides."""
     wanted = set(ids)
     rows = ctx.tx.all("SELECT id FROM guard_override WHERE workspace = ? AND until_ms > ?", ctx.workspace, ctx.now_ms)
     return {row["id"] for row in rows} & wanted
@@ -149,7 +150,7 @@ def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
 def log_override(
     ctx: Context, id: str, why: str, by: str, minutes: int = 0, action: str | None = None
 ) -> GuardOverride:
-    """Keep that a guard was let pass; with minutes it is let pass until then."""
+    """Log an override of a guard; with minutes it lasts that long."""
     until = ctx.now_ms + minutes * 60_000
     made = GuardOverride(ctx.ws.count("guard_override"), id, why, action, by, until, ctx.now_ms)
     insert(ctx.tx, ctx.workspace, made)
@@ -187,7 +188,7 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
 
 
 def unapproved(ctx: Context, found: Iterable[Block]) -> list[str]:
-    """Of some records, those in force whose check waits for a person."""
+    """Of these records, those in force whose check is waiting for approval."""
     carrying = [block for block in found if block.status in HOLDING and _has_check(block)]
     armed = {guard.id: guard for guard in _armed(ctx)} if carrying else {}
     return [block.id for block in carrying if _row(block.id, block, armed.get(block.id))["state"] == "waits"]
@@ -198,15 +199,17 @@ def _has_check(block: Block) -> bool:
 
 
 def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
-    """The blocks with a check, or whose check was approved once."""
+    """The blocks that have a check, or whose check was approved once."""
     listed = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]
-    # What is put away is not listed; its check, once approved, still fires, so it has to be seen.
+    # Private and archived blocks are not listed; a check of theirs that was approved still fires, so it
+    # must be visible.
     found = {block.id: block for block in [*listed, *blocks.current(ctx, ids=armed)]}.values()
     return [block for block in found if block.id in armed or _has_check(block)]
 
 
 def _row(id: str, block: Block | None, guard: Guard | None) -> dict[str, Any]:
-    """A rule and the check that it carries, that was approved, or both; a rule may be gone from its file since."""
+    """A rule and its current check, its approved check, or both; the rule may have been removed from
+    its file since."""
     problem, written = None, None
     try:
         written = check_in(block.fields) if block is not None else None
@@ -286,8 +289,7 @@ def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
             raise ClewError("CONFLICT", f"{block.id} carries no check", "Add GuardPaths or GuardCommands to it.")
         fields = canonical(check.to_json())
         by = ctx.connection.person
-        # The check itself is copied. What is written into the block later guards nothing until a person approves that
-        # too.
+        # The check itself is copied. A later edit of the block is not enforced until a person approves it too.
         upsert(bound.tx, bound.workspace, Guard(block.id, fields, check.digest, by, bound.ws.next_seq(), bound.now_ms))
         told = {"check": orjson.loads(fields), "by": by, "at": _place(bound)}
         bound.emit("memory", "guard_approved", block.id, told)
@@ -301,7 +303,7 @@ def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
     check_person(ctx, "revoking a guard", f"guards revoke {_quoted(args.id)}")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
-        # The check stays in the rule and waits again; only the approval is gone.
+        # The check stays in the rule and waits for approval again; only the approval is removed.
         delete(bound.tx, bound.workspace, guard)
         bound.ws.next_seq()
         bound.emit("memory", "guard_revoked", guard.id, {"by": ctx.connection.person, "at": _place(bound)})
@@ -343,7 +345,7 @@ def _guard(ctx: Context, id: str) -> Guard:
 
 
 def _quoted(id: str) -> str:
-    """An id that a caller sent, in a line that a person may paste into a shell."""
+    """An id from a caller, quoted for a line that a person may paste into a shell."""
     return shlex.quote(shorten(id, 40))
 
 

@@ -1,4 +1,4 @@
-"""A check: what a rule or decision asks of an edit or a command, in fields that people write into its block.
+"""A check: what a rule or decision requires of an edit or a command, in fields of its block.
 
     GuardPaths: src/store/migrations/*.sql
     GuardCommands: git push * --force
@@ -7,9 +7,10 @@
     GuardAction: deny
     GuardMessage: Migrations are never edited; add a new one.
 
-A check with paths concerns edits of these files, one with commands these commands. It fires when something that must
-stand in the new text or the command is missing, when something stands there that must not, or, where neither is said,
-whenever such a file or command is touched at all."""
+A check with paths applies to edits of these files, one with commands to these commands. It fires if
+required text is missing from the new text or the command, if forbidden text is present, or, if neither
+is specified, whenever such a file or command is touched at all.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +32,12 @@ from clew.memory.guards.shell import LONGEST_LINE, Simple, simple_commands
 
 Response = Literal["inform", "ask", "deny"]
 RESPONSES: tuple[Response, ...] = ("inform", "ask", "deny")
-"""From the mildest to the strictest."""
+"""From mildest to strictest."""
 GUARDING = ("R", "D")
 """Prefixes of the blocks that may carry a check."""
 MOST_PATTERNS = 20
 MOST_FILES = 5_000
-"""Files of a folder that is removed as a whole at which the search for a guarded one ends."""
+"""Maximum number of files in a removed folder that are checked for a guarded one."""
 FIELDS = {
     "paths": "GuardPaths",
     "commands": "GuardCommands",
@@ -49,23 +50,23 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class GuardedAction:
-    """What an agent is about to do: change files, or run a line of shell."""
+    """What an agent is about to do: change files, or run a shell command line."""
 
     paths: tuple[str, ...] = ()
-    """From the root of the project; what lies outside of it is absolute."""
+    """Relative to the project root; paths outside of it are absolute."""
     text: str = ""
-    """What would be written."""
+    """The text to be written."""
     before: str = ""
-    """What it would replace: an offence that stands there already is not this edit's."""
+    """The text to be replaced: a violation that it already contains is not caused by this edit."""
     whole: bool = False
-    """Whether the text is the whole file; only then something can be missing from it."""
+    """Whether the text is the whole file; only then can something be missing from it."""
     command: str = ""
     folder: str = ""
-    """Where the command would run, from the root of the project or absolute."""
+    """The working directory of the command, relative to the project root or absolute."""
     root: str = ""
-    """The project on disk, by which absolute paths and folders are resolved; empty: as the words stand."""
+    """The project on disk, by which absolute paths and folders are resolved; if empty, paths are used as given."""
     written: Mapping[str, Sequence[str]] | None = None
-    """The same from the machine that the project is on, as `written_files` gave it there."""
+    """The files that the command writes, as `written_files` returned them on the project's own machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Check:
         }
 
     def to_fields(self) -> dict[str, Value]:
-        """As they stand in a block; empty ones are left out."""
+        """The check as fields of a block; empty ones are left out."""
         shown: dict[str, Value] = {}
         for name, values in (
             ("paths", self.paths),
@@ -123,10 +124,10 @@ class Check:
 
     def _fires_at_edit(self, action: GuardedAction) -> bool:
         touched = any(path_matches(glob, path) for glob in self.paths for path in action.paths)
-        # A bare check: to touch such a file at all is what it is about.
+        # A bare check applies to any change of such a file.
         if not touched or not (self.must or self.must_not):
             return touched
-        # Only what this edit brings in. Otherwise nobody could edit a file that holds an old offence.
+        # Only what this edit adds. Otherwise a file with an old violation could no longer be edited.
         added = [it for it in self.must_not if text_contains(it, action.text) and not text_contains(it, action.before)]
         return bool(added) or (action.whole and self._lacks(action.text))
 
@@ -134,10 +135,10 @@ class Check:
         if not action.command:
             return False
         if len(action.command) >= LONGEST_LINE:
-            return True  # what cannot be read whole is not let through
+            return True  # a line that cannot be parsed completely is not allowed
         for command in read_line(action.command):
             if any(command_matches(pattern, command.named) for pattern in self.commands):
-                # Each command of the line by itself: `echo "git push --force"` is an echo.
+                # Each command of the line separately: `echo "git push --force"` is an echo.
                 if self._offends(command.line):
                     return True
             elif self.paths and not self.must and not self.must_not and self._writes(command, action):
@@ -145,7 +146,7 @@ class Check:
         return False
 
     def _writes(self, command: Simple, action: GuardedAction) -> bool:
-        """Whether a command changes a guarded file. What it would write is unknown, so only a bare check is asked."""
+        """Whether a command changes a guarded file. The text it would write is unknown, so only bare checks apply."""
         known = action.written
         words = ((known or {}).get(word) or _written(action, word, command.destroys) for word in command.writes)
         return any(
@@ -161,11 +162,12 @@ class Check:
 
 
 TOO_MANY = "\0"
-"""Stands for the rest of a folder that holds more than MOST_FILES: it counts as if a guarded file were among them."""
+"""Represents the rest of a folder with more than MOST_FILES files: treated as if it included a guarded file."""
 
 
 def written_files(action: GuardedAction) -> dict[str, list[str]]:
-    """What a line of shell writes or deletes, by the word that says so; for guards that another machine judges by."""
+    """The files that a shell command line writes or deletes, by the word that names them; for guards
+    that are evaluated on another machine."""
     return {
         word: list(_written(action, word, command.destroys))
         for command in read_line(action.command[:LONGEST_LINE])
@@ -174,7 +176,7 @@ def written_files(action: GuardedAction) -> dict[str, list[str]]:
 
 
 def _written(action: GuardedAction, word: str, destroys: bool) -> Iterator[str]:
-    """The files that a word stands for; of a folder that is deleted also what is in it."""
+    """The files that a word refers to; for a folder that is deleted, also its contents."""
     placed = [_placed(action, path) for path in _expanded(action, word)]
     yield from placed
     for folder in placed if destroys else ():
@@ -197,7 +199,7 @@ _WILD = frozenset("*?[{")
 
 
 def _expanded(action: GuardedAction, word: str) -> list[str]:
-    """The word itself, and the files that a shell would put in its place."""
+    """The word itself, and the files that a shell would expand it to."""
     if not action.root or not _WILD & set(word):
         return [word]
     base = os.path.join(os.path.realpath(action.root), action.folder)
@@ -205,7 +207,7 @@ def _expanded(action: GuardedAction, word: str) -> list[str]:
 
 
 def _placed(action: GuardedAction, path: str) -> str:
-    """A path from the root of the project, wherever the command runs and however it names it."""
+    """A path relative to the project root, wherever the command runs and however it names it."""
     if not action.root:
         return path if path.startswith("/") or not action.folder else f"{action.folder}/{path}"
     base = os.path.realpath(action.root)
@@ -216,12 +218,12 @@ def _placed(action: GuardedAction, path: str) -> str:
 
 @lru_cache(maxsize=64)
 def read_line(command: str) -> tuple[Simple, ...]:
-    """A line is read once, however many guards look at it."""
+    """A cached parse: a line is parsed once, however many guards look at it."""
     return tuple(simple_commands(command))
 
 
 def read_check(given: Mapping[str, Any]) -> Check:
-    """The check that a caller describes; refused when it says nothing or cannot be read."""
+    """The check from a caller's input; refused if it is empty or invalid."""
     unknown = next((name for name in given if name not in FIELDS), None)
     if unknown is not None:
         raise invalid("guard", f"{shorten(str(unknown), 40)!r} is no part of a check", f"Use {', '.join(FIELDS)}.")
@@ -247,7 +249,7 @@ def _patterns(name: str, given: Any) -> tuple[str, ...]:
 
 
 def check_in(fields: Mapping[str, Value]) -> Check | None:
-    """The check that a block's fields describe; None when there is none, an error when it cannot be read."""
+    """The check in a block's fields; None if there is none, an error if it is invalid."""
     if not any(name in fields for name in FIELDS.values()):
         return None
     given: dict[str, Any] = {name: fields[written] for name, written in FIELDS.items() if written in fields}
@@ -260,50 +262,50 @@ def check_in(fields: Mapping[str, Value]) -> Check | None:
 
 @lru_cache(maxsize=1_000)
 def stored_check(fields: str) -> Check:
-    """A check as it was approved; it was read once already."""
+    """An approved check; it was validated when it was approved."""
     return read_check(orjson.loads(fields))
 
 
 # Globs that cannot hang: every character of the text costs the same, whatever the pattern is.
 #
-# Guards run before each tool call of an agent, on text that the agent wrote, with patterns that anybody may write. A
-# regular expression can take minutes there. A glob is enough for paths and commands, and all its states fit into the
-# bits of one number: a step is a shift and a few masks.
+# Guards run before each tool call of an agent, on text that the agent wrote, with patterns from any
+# author. A regular expression can take minutes there. A glob is enough for paths and commands, and all
+# its states fit into the bits of one number: a step is a shift and a few masks.
 #
-# In paths `*` stands for anything within a folder, `**` also across folders, `?` for one character. In commands `*`
-# stands for anything within a word, and alone for any words; a word with blanks is quoted, such as
-# `psql * -c "*DROP TABLE*"`. In texts `*` stands for anything.
+# In paths `*` matches anything within a folder, `**` also across folders, `?` one character. In
+# commands `*` matches anything within a word, and alone any words; a word with blanks is quoted, such
+# as `psql * -c "*DROP TABLE*"`. In texts `*` matches anything.
 
 LONGEST_PATTERN = 300
 LONGEST_TEXT = 20_000
 MOST_OPTIONAL = 3
-"""Each `**/` may also stand for nothing, which doubles the variants: three of them make eight."""
+"""Each `**/` may also match nothing, which doubles the variants: three of them make eight."""
 BREAK = "\x1f"
-"""Stands between the words of a command, which may hold blanks themselves."""
+"""Separates the words of a command, which may contain blanks themselves."""
 _WORDS = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
 _SIGNS = re.compile(r"\*\*|\*|\?|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """One pattern without optional parts. Bit n of a state says that the first n elements have been matched."""
+    """One pattern without optional parts. Bit n of a state means that the first n elements have matched."""
 
     masks: dict[str, int]
-    """Character -> the states from which it leads on."""
+    """Character -> the states that it advances."""
     any: int
-    """States that every character leads on from: `?`."""
+    """States that any character advances: `?`."""
     loops: int
-    """States that stay where they are, whatever comes: `**`, and `*` outside of paths."""
+    """States that stay, whatever the character: `**`, and `*` outside of paths."""
     part_loops: int
-    """States that stay where they are until the sign between two parts comes: `*` in paths and commands."""
+    """States that stay until the separator: `*` in paths and commands."""
     end: int
     between: str
-    """What stands between two parts: a slash between folders, BREAK between words."""
+    """The separator: a slash between folders, BREAK between words."""
 
     def matches(self, text: str) -> bool:
         state = 1
         for character in text[:LONGEST_TEXT]:
-            # A single `*` does not reach over the sign between two parts; `**` does.
+            # A single `*` does not match the separator; `**` does.
             stay = state & (self.loops if character == self.between else self.loops | self.part_loops)
             state = ((state & (self.masks.get(character, 0) | self.any)) << 1) | stay
             if not state:
@@ -330,7 +332,7 @@ def _compiled(pattern: str, between: str) -> Glob:
 
 
 def _variants(pattern: str, optional: str, without: str) -> list[str]:
-    """The pattern with and without each optional part, of which only the first few count as optional."""
+    """The pattern with and without each optional part; only the first few are treated as optional."""
     found = [""]
     parts = pattern.split(optional)
     for number, part in enumerate(parts):
@@ -345,7 +347,7 @@ def _variants(pattern: str, optional: str, without: str) -> list[str]:
 
 @lru_cache(maxsize=2_000)
 def _path_globs(pattern: str) -> tuple[Glob, ...]:
-    """A name without a folder is meant anywhere, and a folder means everything in it."""
+    """The globs of a path pattern: a name without a folder matches anywhere, a folder matches everything in it."""
     bare = pattern.strip().removeprefix("./").rstrip("/")[:LONGEST_PATTERN]
     # As in .gitignore: a pattern without a slash is a name in any folder.
     placed = bare.removeprefix("/") if "/" in bare else f"**/{bare}"
@@ -354,7 +356,7 @@ def _path_globs(pattern: str) -> tuple[Glob, ...]:
 
 @lru_cache(maxsize=2_000)
 def _command_globs(pattern: str) -> tuple[Glob, ...]:
-    """A lone `*` between words may stand for no word, and further words may follow."""
+    """The globs of a command pattern: a lone `*` between words may match no word, and further words may follow."""
     words = ["".join(found) for found in _WORDS.findall(pattern[:LONGEST_PATTERN])]
     line = BREAK.join("**" if word == "*" else word for word in words)
     variants = _variants(line, f"{BREAK}**{BREAK}", BREAK)
@@ -367,12 +369,12 @@ def _text_glob(pattern: str) -> Glob:
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Whether a path, given from the root of the project, is meant by a glob."""
+    """Whether a glob matches a path relative to the project root."""
     return any(glob.matches(path) for glob in _path_globs(pattern))
 
 
 def command_matches(pattern: str, words: Sequence[str]) -> bool:
-    """Whether a simple command begins as the pattern says, word by word."""
+    """Whether a simple command begins with the words of the pattern."""
     line = BREAK.join(words)
     return any(glob.matches(line) for glob in _command_globs(pattern))
 

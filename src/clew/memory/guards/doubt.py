@@ -1,7 +1,8 @@
-"""Lines of shell of which nobody can say beforehand what they do, and that may be about what a guard guards.
+"""Undecidable shell lines: their effect cannot be determined in advance, but may concern a guard.
 
-A program may stand in a variable, in the code of another language, or in what a pipe brings. Such a line is put before
-the user, if it names what the guard is about: a line that builds the words from pieces is beyond a reminder.
+A program may be in a variable, in the code of another language, or in the output of a pipe. Such a line
+is put to the user if it mentions what the guard is about: a line that builds the words from pieces is
+beyond a reminder.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _RUNNERS = frozenset(
         "xargs", "make",
     }
 )  # fmt: skip
-"""Programs that run a command among their arguments, in forms of their own."""
+"""Programs that run a command from their arguments, in their own syntax."""
 _COPIERS = frozenset({"rsync", "unzip", "tar", "patch", "cpio", "bsdtar"})
 """Programs that may write anything below the folder they name."""
 _LITERAL = re.compile(r"[^*?\[\]{}]{2,}")
 _VARIABLE = re.compile(r"[$`]")
 _UNSEEN = re.compile(r"[$`]|^alias\.")
-"""Arguments that stand for others: variables, and git's names for its own lines."""
+"""Arguments that refer to others: variables, and git aliases."""
 _MARKS = str.maketrans("", "", "'\"\\")
 
 
@@ -50,13 +51,13 @@ def is_doubtful(check: Check, action: GuardedAction) -> bool:
 
 
 def _names_all(pattern: str, line: str) -> bool:
-    """Whether each word of a command's pattern stands somewhere in the line."""
+    """Whether each word of a command's pattern occurs somewhere in the line."""
     words = [part for word in pattern.translate(_MARKS).split() for part in _LITERAL.findall(word)]
     return bool(words) and all(word in line for word in words)
 
 
 def _names_a_path(globs: Sequence[str], line: str) -> bool:
-    """Whether the line names a folder or an ending of one of the globs."""
+    """Whether the line mentions a folder or a file extension of one of the globs."""
     parts = {part for glob in globs for step in glob.split("/") for part in _LITERAL.findall(step)}
     return any(re.search(rf"(?<![A-Za-z0-9]){re.escape(part)}(?![A-Za-z0-9])", line) for part in parts)
 
@@ -81,7 +82,7 @@ def _hides_a_write(command: Simple) -> bool:
 
 
 def _is_opaque(command: Simple) -> bool:
-    """Whether it runs what this reader does not see: code, a command in a form of its own, or what a pipe brings."""
+    """Whether it runs something this parser cannot see: code, a command in its own syntax, or the output of a pipe."""
     name, rest = command.named[0], command.named[1:]
     if name in _RUNNERS:
         return True
@@ -90,7 +91,7 @@ def _is_opaque(command: Simple) -> bool:
         return True
     if code is None and posixpath.basename(name) not in SHELLS:
         return False
-    # Without a file to run, the program comes from a pipe, a document or a terminal.
+    # Without a file to run, the program comes from a pipe, a here-document or a terminal.
     return all(word.startswith("-") for word in rest)
 
 

@@ -1,7 +1,8 @@
-"""Guards hold in a place: the project's directory, whatever workspace its settings name at the moment.
+"""Guards apply to a place: the project's directory, whatever workspace its settings currently name.
 
-A file in the project may name another workspace, and an agent can write that file. So a deed is judged by the guards of
-every workspace that was used from the project's place, and hooks are told of them (`guarded_places`).
+A file in the project may name another workspace, and an agent can write that file. So an action is
+checked against the guards of every workspace that was used from the project's directory, and hooks find
+them through `guarded_places`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from clew.store.database import placeholders
 from clew.store.workspaces import workspaces_marked
 
 GUARDS = "memory.guards"
-"""Under which key a caller on another machine finds what its hooks must know."""
+"""The key under which a caller on another machine finds the data for its hooks."""
 
 
 def guarding_workspaces(ctx: Context) -> list[str]:
-    """The workspaces whose guards hold in this project, its own first."""
+    """The workspaces whose guards apply to this project, its own first."""
     place = ctx.connection.place
     if place is not None:
         named = [name for name in place.workspaces if permits(ctx.settings, name)]
@@ -31,7 +32,7 @@ def guarding_workspaces(ctx: Context) -> list[str]:
 
 
 def note_guards(ctx: Context) -> None:
-    """Tell the hooks of this project how strict its guards are."""
+    """Record the strictest guard action of this project for its hooks."""
     names = guarding_workspaces(ctx)
     if ctx.connection.place is not None:
         ctx.connection.returned[GUARDS] = {"strictest": _strictest(ctx, names), "workspaces": names}
@@ -40,7 +41,7 @@ def note_guards(ctx: Context) -> None:
 
 
 def _strictest(ctx: Context, names: list[str]) -> str:
-    """The strictest answer that any guard of these workspaces gives; empty without a guard."""
+    """The strictest action of any guard in these workspaces; empty without a guard."""
     sql = f"SELECT fields FROM guard WHERE workspace IN ({placeholders(len(names))})"
     found = {stored_check(row["fields"]).action for row in ctx.tx.all(sql, *names)}
     return max(found, key=RESPONSES.index, default="")

@@ -1,8 +1,9 @@
-"""What a line of shell would run and which files it would write, as far as its form tells.
+"""The commands that a shell line would run and the files it would write, as far as its syntax shows.
 
-Guards judge the commands of a line one by one, so that `echo "git push --force"` is an echo and `cd x && git push` is
-a push. What stands in quotes is a word; what stands in `$(...)`, in `bash -c` or after `sudo` is a command. Variables
-and aliases are not followed: a guard is a reminder at the right moment and no sandbox.
+Guards check the commands of a line one by one, so that `echo "git push --force"` is an echo and `cd x
+&& git push` is a push. Quoted text is a word; the contents of `$(...)`, of `bash -c` or after `sudo`
+are a command. Variables and aliases are not expanded: a guard is a reminder at the right time and no
+sandbox.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 LONGEST_LINE = 60_000
-"""Characters that are read; a hook hands over no more. A longer line counts as one that cannot be read."""
-# How deep `bash -c` and `$(...)` are followed; the bound ends the recursion on a line made to be endless.
+"""Maximum characters of a line; a hook passes on no more. A longer line counts as unreadable."""
+# Maximum nesting of `bash -c` and `$(...)`; ends the recursion on a malicious line.
 DEEPEST = 4
 MOST_ALTERNATIVES = 50
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -28,9 +29,9 @@ _BEFORE = {
     **dict.fromkeys(("then", "do", "else", "if", "while", "until", "!", "{"), 0),
     **dict.fromkeys(("timeout", "flock", "chroot"), 1),
 }
-"""Words that are followed by another command, with how many arguments they take themselves, options apart."""
+"""Prefix commands that run another command, with the number of their own arguments, options excluded."""
 _WITH_VALUE = frozenset({"-u", "-g", "-n", "-I", "-P", "-k", "-s", "-C", "-S", "-d"})
-"""Options of these words that take the next word as their value."""
+"""Options of these commands that take the next word as their value."""
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"})
 _EDITORS = frozenset({"ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge"})
 _WRITE_ALL = frozenset({"rm", "mv", "tee", "truncate", "touch", "shred", "unlink", "rmdir"}) | _EDITORS
@@ -39,13 +40,13 @@ _WRITE_AFTER = {
     **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
     "wget": ("-O", "--output-document"),
 }
-"""Programs that write the file which follows one of these options."""
+"""Programs that write the file after one of these options."""
 _LINE_AFTER = {
     **dict.fromkeys(("su", "script", "runuser", "flock"), ("-c", "--command")),
     "entr": ("-s",),
     "env": ("-S", "--split-string"),
 }
-"""Programs that run a line which follows one of these options."""
+"""Programs that run the line after one of these options."""
 _EXECUTES = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 _GIT_WRITES = frozenset({"checkout", "restore", "rm", "mv", "clean"})
@@ -53,18 +54,18 @@ _GIT_WRITES = frozenset({"checkout", "restore", "rm", "mv", "clean"})
 
 @dataclass(slots=True)
 class Simple:
-    """One command with its arguments, and the files that its output is sent to."""
+    """One command with its arguments, and the files that its output is redirected to."""
 
     words: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     folder: str = ""
-    """Where it runs, seen from where the line began."""
+    """Its working directory, relative to that of the line."""
     is_fed: bool = False
-    """Whether xargs gives it further words, which nobody sees beforehand."""
+    """Whether xargs adds further words, which are unknown in advance."""
 
     @property
     def named(self) -> list[str]:
-        """The words, the program by its name alone, and git without the options before its verb."""
+        """The words, with the program by its base name, and git without the options before its subcommand."""
         if not self.words:
             return []
         name, rest = posixpath.basename(self.words[0]), self.words[1:]
@@ -72,12 +73,12 @@ class Simple:
 
     @property
     def line(self) -> str:
-        """The words with one blank between them."""
+        """The words separated by single blanks."""
         return " ".join(self.named)
 
     @property
     def writes(self) -> list[str]:
-        """The paths that the command would change, seen from where the line began."""
+        """The paths that the command would change, relative to the directory of the line."""
         named = (_HERE.sub(".", path) for path in (*self.targets, *self._changed()))
         return [posixpath.normpath(posixpath.join(self.folder, path)) for path in named]
 
@@ -104,12 +105,12 @@ class Simple:
 
     @property
     def destroys(self) -> bool:
-        """Whether it changes all that is in a folder it names."""
+        """Whether it changes the whole contents of a folder it names."""
         return bool(self.words) and (self.named[0] in _WRITE_ALL or self.named[0] in ("git", "find"))
 
     @property
     def may_write(self) -> bool:
-        """Whether it writes files that it is given, whichever they are."""
+        """Whether it writes files from its arguments, whichever they are."""
         name, *rest = self.named or [""]
         return name in _WRITE_ALL | _WRITE_LAST or any(map(_IN_PLACE.get(name, _never), rest))
 
@@ -123,7 +124,7 @@ def _copied(named: list[str], words: list[str]) -> list[str]:
 
 
 def _target_folder(words: list[str]) -> str:
-    """The folder that `-t DIR` or `--target-directory=DIR` names."""
+    """The folder from `-t DIR` or `--target-directory=DIR`."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word in ("-t", "--target-directory"):
             return following
@@ -133,7 +134,7 @@ def _target_folder(words: list[str]) -> str:
 
 
 def _edits_in_place(word: str) -> bool:
-    """`-i`, `-pi`, `-i.bak`: perl writes the files that it reads."""
+    """`-i`, `-pi`, `-i.bak`: perl edits its input files in place."""
     return word.startswith("-") and not word.startswith("--") and "i" in word[1:4]
 
 
@@ -146,13 +147,13 @@ _IN_PLACE: dict[str, Callable[[str], bool]] = {
     "perl": _edits_in_place,
     **dict.fromkeys(("awk", "gawk"), "inplace".__eq__),
 }
-"""Programs that change the files they are given when one of their words is such an option."""
+"""Programs that change their input files if one of their words is such an option."""
 _HERE = re.compile(r"^(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|~\+)(?=/|$)")
 _DESTROYERS = tuple([name] for name in (*_WRITE_ALL, "sed", "perl", "sh", "bash"))
 
 
 def _start_paths(words: list[str]) -> list[str]:
-    """Where find begins to look: its words up to the first test."""
+    """The start paths of find: its words up to the first test."""
     ends = [at for at, word in enumerate(words) if word.startswith(("-", "(", "!")) and word not in ("-L", "-P", "-H")]
     found = [word for word in words[: ends[0] if ends else len(words)] if not word.startswith("-")]
     return found or ["."]
@@ -167,7 +168,7 @@ def _executed(words: list[str]) -> list[str]:
 
 
 def _git_words(words: list[str]) -> tuple[list[str], str]:
-    """The words from git's verb on, and the folder that `-C` names."""
+    """The words from git's subcommand on, and the folder of `-C`."""
     at, place = 0, ""
     while at < len(words) and words[at].startswith("-"):
         if words[at] in _GIT_VALUES and at + 1 < len(words):
@@ -178,12 +179,12 @@ def _git_words(words: list[str]) -> tuple[list[str], str]:
 
 
 def simple_commands(line: str) -> list[Simple]:
-    """Every command of a line in the order in which they stand there."""
+    """Every command of a line in order."""
     found = list(_commands(line[:LONGEST_LINE], 0))
     folder = ""
     for command in found:
         command.folder = folder
-        # As if every cd succeeded: whether one did cannot be known from the line.
+        # As if every cd succeeded: whether one did cannot be determined from the line.
         if command.words[:1] in (["cd"], ["pushd"]) and len(command.words) > 1:
             folder = posixpath.join(folder, command.words[1])
     return found
@@ -203,12 +204,12 @@ def _commands(line: str, depth: int) -> Iterator[Simple]:
         if inner:
             yield from _commands(inner, depth + 1)
     for inside in reader.substituted:
-        # After the line itself, though a shell would run it first; guards look at each, and the order says nothing.
+        # After the line itself, though a shell would run it first; guards check each, so the order does not matter.
         yield from _commands(inside, depth + 1)
 
 
 def _without_prefix(words: list[str]) -> list[str]:
-    """The words from the program on: variables set before it and words such as sudo are left out."""
+    """The words from the program on, without variable assignments and prefixes such as sudo."""
     at = 0
     while at < len(words):
         word = posixpath.basename(words[at])
@@ -226,7 +227,7 @@ def _without_prefix(words: list[str]) -> list[str]:
 
 
 def _inner(words: list[str]) -> str:
-    """The line that a shell or eval is given."""
+    """The line that a shell or eval runs."""
     name = posixpath.basename(words[0]) if words else ""
     if name == "eval":
         return " ".join(words[1:])
@@ -244,7 +245,7 @@ def _inner(words: list[str]) -> str:
 
 
 def _after_first(words: list[str], is_option: Callable[[str], bool]) -> str:
-    """The word behind the first that is such an option."""
+    """The word after the first such option."""
     return next((after for word, after in pairwise(words) if is_option(word)), "")
 
 
@@ -254,7 +255,7 @@ def _takes_line(word: str) -> bool:
 
 
 def _alternatives(word: str) -> list[str]:
-    """The words that a shell makes of `{a,b}/c`, which is not quoted."""
+    """The words that a shell expands unquoted `{a,b}/c` to."""
     found = [word]
     while len(found) < MOST_ALTERNATIVES and (match := _BRACES.search(found[0])):
         before, after = found[0][: match.start()], found[0][match.end() :]
@@ -263,14 +264,14 @@ def _alternatives(word: str) -> list[str]:
 
 
 class _Reader:
-    """Reads a line once from left to right."""
+    """A tokenizer that reads a line once from left to right."""
 
     def __init__(self, line: str) -> None:
-        self.line = line.replace("\\\n", "")  # a line that goes on
+        self.line = line.replace("\\\n", "")  # a continuation line
         self.at = 0
         self.substituted: list[str] = []
         self._ends: list[tuple[str, bool]] = []
-        """Words that end the here-documents that were opened on this line, and whether tabs before them count."""
+        """End words of the here-documents opened on this line, and whether leading tabs are stripped from them."""
 
     def commands(self) -> Iterator[Simple]:
         command = Simple()
@@ -295,7 +296,7 @@ class _Reader:
     def _operator(self, sign: str) -> None:
         self.at += 1
         if sign == "&" and self.line[self.at : self.at + 1] == ">":
-            return  # `&>` is a redirection; what follows is read as one
+            return  # `&>` is a redirection; the rest is parsed as one
         if sign == "\n" and self._ends:
             self._skip_documents()
 
@@ -306,12 +307,12 @@ class _Reader:
         sign = self.line[start : self.at]
         self._skip(" \t")
         following = self.line[self.at : self.at + 1]
-        # `<(...)`: what stands in it is read as commands.
+        # `<(...)`: its contents are parsed as commands.
         if not following or following in _OPERATORS or (sign.startswith("<") and following == "("):
             return
         word = self._word()
         if sign.startswith("<<<"):
-            return  # a text for the command to read, no argument
+            return  # a text for the command to read, not an argument
         if sign.startswith("<<"):
             self._ends.append((word, sign.endswith("-")))
         elif sign.startswith(">") and not sign.endswith("&") and not word.isdigit() and word != "/dev/null":
@@ -338,11 +339,11 @@ class _Reader:
             elif sign == "`" or self.line.startswith("$(", self.at):
                 parts.append(self._substitution())
             elif sign == "$" and self.line[self.at + 1 : self.at + 2] in ("'", '"'):
-                self.at += 1  # `$'...'` is a quoted text with escapes of its own
+                self.at += 1  # `$'...'` is a quoted text with its own escapes
             else:
                 parts.append(sign)
                 self.at += 1
-        self.at = max(self.at, start + 1)  # a stray sign is passed over
+        self.at = max(self.at, start + 1)  # a stray character is skipped
         return "".join(parts)
 
     def _quoted(self) -> str:
@@ -368,7 +369,7 @@ class _Reader:
         return "".join(parts)
 
     def _substitution(self) -> str:
-        """Set `$(...)` or a text in backticks aside as a line of its own."""
+        """Collect `$(...)` or a text in backticks as a separate line."""
         start = self.at
         if self.line[self.at] == "`":
             end = self.line.find("`", self.at + 1)
@@ -390,7 +391,7 @@ class _Reader:
         return self.line[start : self.at]
 
     def _skip_documents(self) -> None:
-        """Pass over the texts of here-documents: they are no commands."""
+        """Skip the texts of here-documents: they are not commands."""
         for word, tabs in self._ends:
             while self.at < len(self.line):
                 start = self.at

@@ -1,1 +1,1 @@
-"""The programs in whose place Clew can be started, a package each; `clew.contract` finds them."""
+"""The programs that Clew can replace, one package each; `clew.contract` finds them."""

@@ -1,4 +1,4 @@
-"""session_analyze and deep_analysis: figures about a session's shape over all its branches, each explained."""
+"""session_analyze and deep_analysis: statistics about a session's shape over all its branches, each explained."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _structure(figures: SessionFigures) -> Json:
 def _quality(session: LedgerSession, figures: SessionFigures) -> Json:
     return {
         "critiqueRequests": session.critique_count,
-        # By seq, not by number: the main line goes on after a branch only if its last thought was written later.
+        # By seq, not by number: the main line continues after a branch only if its last thought was written later.
         "hasConvergence": 0 < figures.last_branch < figures.last_main,
         "isComplete": figures.ended,
     }

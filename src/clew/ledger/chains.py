@@ -15,11 +15,11 @@ from clew.store.rows import TableRow, columns, find, load, select, upsert
 
 MAIN = ""
 MAX_DEPTH = 64
-"""How many forks back a number is looked for, so that a damaged import with a circle of forks still ends."""
+"""How many forks back a number is searched for, so that a damaged import with a cycle of forks still ends."""
 
 
 class Point(NamedTuple):
-    """The place of a thought: chain and number. A tuple, because an export makes, hashes and compares thousands."""
+    """The position of a thought: chain and number. A tuple, because an export creates, hashes, compares thousands."""
 
     chain: str
     number: int
@@ -62,7 +62,7 @@ class Chain(TableRow):
         return Point(self.chain, self.newest) if self.length else self.origin
 
     def is_free(self, number: int) -> bool:
-        """Whether a number is free for certain, being above the highest. If not, the store must be asked."""
+        """Whether a number is certainly free, being above the highest. If not, the store must be queried."""
         return not self.length or number > self.highest
 
     @property
@@ -103,7 +103,7 @@ def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) 
 
 
 def extend_chain(ctx: Context, chain: Chain, number: int, total: int, seq: int) -> Chain:
-    """Count a thought that was added to the chain; returns the chain as it is now."""
+    """Count a thought that was added to the chain; returns the updated chain."""
     grown = replace(
         chain,
         lowest=min(chain.lowest, number) if chain.length else number,
@@ -130,7 +130,7 @@ _SEQ = "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = 
 
 
 def resolve(ctx: Context, session: str, chain: Chain, number: int) -> tuple[Point, int] | None:
-    """The thought that a number means on a chain: its own, else that of the chain it forked from, and so on."""
+    """The thought that a number refers to on a chain: its own, else that of the chain it forked from, and so on."""
     return resolve_all(ctx, session, chain, [number]).get(number)
 
 
@@ -145,7 +145,7 @@ def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]
         for number, seq in _seqs(ctx, session, current.chain, missing).items():
             found[number] = Point(current.chain, number), seq
         missing -= found.keys()
-        # Only missing numbers are looked for further back: a branch's own number wins over that of its origin.
+        # Only missing numbers are searched for further back: a branch's own number takes precedence over its origin.
         forked = current.origin_chain if missing else None
         current = find_chain(ctx, session, forked) if forked is not None else None
     return found

@@ -1,6 +1,6 @@
 """The cipher, a notation for thoughts such as `S12|E|S10,S11|content`. Other text is read as prose.
 
-Parsing is by rules alone, without a language model. `thought_record` uses the reading for links and kinds.
+Parsing is by rules alone, without a language model. `thought_record` uses the result for links and kinds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MARKS: dict[str, str] = {
     FROM: "derives",
     BECAUSE: "derives",
 }
-"""Marks before a reference, and the relation each of them makes."""
+"""Marks before a reference, and the relation that each creates."""
 
 OPERATORS: dict[str, str] = {
     "→": "leads to",
@@ -155,7 +155,7 @@ class CipherReading:
 
 
 def read(text: str) -> CipherReading:
-    """Parse a thought. Never raises: what does not fit the notation is prose."""
+    """Parse a thought. Never raises: text that does not match the notation is prose."""
     header = _HEADER.match(text)
     if header is None:
         return _reading(text, None, None, None)
@@ -168,7 +168,7 @@ def read(text: str) -> CipherReading:
 
 
 def write(reading: CipherReading) -> str:
-    """The text of a reading; parsing it gives the same reading."""
+    """Serialize a reading; parsing the text gives the same reading."""
     if not reading.notation:
         return reading.content
     head = f"S{reading.number}|{reading.kind}|"
@@ -183,7 +183,7 @@ def anchors(text: str) -> list[str]:
 
 
 def described(reading: CipherReading) -> Json:
-    """The parts that were understood, for the answer; empty for prose without references."""
+    """The parsed parts, for the response; empty for prose without references."""
     parts: Json = {}
     if reading.kind:
         parts["type"] = reading.kind
@@ -201,7 +201,7 @@ def described(reading: CipherReading) -> Json:
 def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> CipherReading:
     # In plain prose `?` and `>` are punctuation.
     ignored = frozenset() if kind else ORDINARY
-    # Confidence marks such as `(?)` are no operators, and `@other:S5` is no reference to this session's S5.
+    # Confidence marks such as `(?)` are not operators, and `@other:S5` is not a reference to this session's S5.
     plain = _ANCHOR.sub(" ", _CONFIDENCE.sub(" ", content))
     return CipherReading(
         content,

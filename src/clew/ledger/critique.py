@@ -1,7 +1,7 @@
-"""A critique of a thought by the client's own model (MCP sampling), asked for outside of any transaction.
+"""A critique of a thought by the client's own model (MCP sampling), requested outside of any transaction.
 
-The thought is stored before the model is asked, so a failure here cannot lose it. On the stateless protocol the call
-ends with the request; the client's next round brings the reply and a sealed state that names the thought.
+The thought is stored before the request, so a failure here cannot lose it. On the stateless protocol the call
+ends with the request; the client's next round brings the reply and a sealed state that identifies the thought.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.registry.context import Context
 from clew.secrets import redact_text
 from clew.store.workspaces import declare_events
 
-# How long a client's model may take, and how many earlier thoughts it is shown.
+# Timeout for a client's model, and how many earlier thoughts it gets.
 SECONDS = 45.0
 CONTEXT = 5
 KEY = "critique"
@@ -49,7 +49,7 @@ def critique(ctx: Context, seq: int) -> Json:
     try:
         reply = sampler(asked, SECONDS)
     except InputRequired as needed:
-        # The client asks its model and calls again; the state tells that call which thought is meant.
+        # The client asks its model and calls again; the state identifies the thought in that call.
         raise InputRequired(needed.request, state(ctx, seq)) from None
     except InputFailed as problem:
         return _keep(ctx, seq, {"status": "failed", "reason": str(problem)})

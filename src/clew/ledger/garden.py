@@ -101,7 +101,7 @@ def find_note(ctx: Context, key: str) -> GardenNote | None:
 
 
 def note_named(ctx: Context, key: str) -> GardenNote:
-    # A note is written under a topic; whoever reads it may say the same words again.
+    # A note is written under a topic, so the same words may be repeated by its reader.
     found = find_note(ctx, key) or find_note(ctx, slug(key))
     if found is None:
         way = suggest("knowledge_list_scratchpad", "Shows the notes there are.")
@@ -110,7 +110,7 @@ def note_named(ctx: Context, key: str) -> GardenNote:
 
 
 def free_id(ctx: Context, title: str, wanted: str | None) -> str:
-    """The wanted id, or one made from the title, with a number added if it is taken."""
+    """The wanted id, or one derived from the title, with a number added if it is taken."""
     if wanted is not None:
         if not CHAIN.fullmatch(wanted):
             raise invalid("id", "is not a slug", "Use lower-case letters, digits and '-'.", kind="pattern")
@@ -156,7 +156,7 @@ def _write(ctx: Context, value: Pattern | GardenNote, before: Pattern | GardenNo
 
 
 def remove(ctx: Context, value: Pattern | GardenNote) -> None:
-    # The last version is stored before the row is deleted, as the events promise.
+    # The last version is stored before the row is deleted, as the events require.
     _keep_version(ctx, value)
     delete(ctx.tx, ctx.workspace, value)
     unindex_item(ctx.tx, ctx.workspace, f"{value.TABLE}:{value.id}")
@@ -176,6 +176,6 @@ def keep_version(ctx: Context, kind: str, key: str, body: str) -> int:
 
 
 def kept_versions(ctx: Context, kind: str) -> dict[str, str]:
-    """The newest version of each of a kind that was kept."""
+    """The newest stored version of each record of a kind."""
     sql = "SELECT id, body FROM garden_version WHERE workspace = ? AND kind = ? ORDER BY seq"
     return dict(ctx.tx.tuples(sql, ctx.workspace, kind))

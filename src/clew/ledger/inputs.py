@@ -76,7 +76,7 @@ class ListPage(LedgerBounded):
 
 
 def list_budget(items: str) -> Budget:
-    """A list loses its end, but for the first item as long as possible."""
+    """The steps for a list: truncate its end, but keep the first item as long as possible."""
     return Budget(
         tuple(Trim(items, drop="last", floor=floor, count="count", more="hasMore") for floor in (1, 0)),
         16_000,
@@ -98,6 +98,6 @@ def first_sentence(text: str) -> str:
 
 
 def slug(text: str, limit: int = 64) -> str:
-    """The text in lower-case letters, digits and hyphens; empty if it has none of these."""
+    """Convert the text to lower-case letters, digits and hyphens; empty if it has none of these."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:limit].strip("-")

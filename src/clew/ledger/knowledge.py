@@ -1,4 +1,4 @@
-"""The operations on patterns (kept for next time) and on the scratchpad that agents share while they work."""
+"""The operations on patterns (reusable lessons) and on the scratchpad that agents share while they work."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def knowledge_stats(ctx: Context, args: NoInput) -> Json:
     """Count what the knowledge zone holds."""
     patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
     notes = int(ctx.tx.value("SELECT count(*) FROM scratchpad WHERE workspace = ?", ctx.workspace))
-    # Beside versions, the table keeps the graphs of Thoughtbox that patterns were made from.
+    # Apart from versions, the table contains the Thoughtbox graphs that patterns were created from.
     sql = "SELECT count(*) FROM garden_version WHERE workspace = ? AND kind IN ('pattern', 'scratchpad')"
     changes = int(ctx.tx.value(sql, ctx.workspace))
     return {"patterns": patterns, "scratchpad": notes, "earlierVersions": changes}
@@ -246,7 +246,7 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> Json:
     if before is None:
         note = GardenNote(key, args.title or key, args.content, ctx.now_ms, ctx.now_ms)
     else:
-        # The transaction that read the note writes it, so that two agents who append at once lose nothing.
+        # The transaction that read the note writes it, so that two agents who append concurrently lose nothing.
         content = f"{before.content.rstrip()}\n\n{args.content}" if args.append else args.content
         note = replace(before, title=args.title or before.title, content=content, updated_at_ms=ctx.now_ms)
     if len(note.content) > MOST_CONTENT:

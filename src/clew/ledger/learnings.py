@@ -1,4 +1,4 @@
-"""session_extract_learnings: confirmed and rejected hypotheses and revisions that held, found by links and kinds."""
+"""session_extract_learnings: confirmed and rejected hypotheses and lasting revisions, found by links and kinds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clew.store.database import placeholders
 MOST = 50
 QUOTED = 600
 MOST_ENDS = 400
-"""Thoughts that are read one by one; where more have links, all are read at once."""
+"""Maximum number of thoughts that are read one by one; if more have links, all are read at once."""
 _CODE = re.compile(r"\w+[._/:]\w+|`[^`]+`|\d+")
 
 Type = Literal["pattern", "anti-pattern", "signal"]
@@ -79,7 +79,7 @@ def found_learnings(ctx: Context, session: LedgerSession) -> list[Learning]:
 
 
 def _linked(ctx: Context, session: str, arrows: list[Arrow]) -> list[Thought]:
-    """The thoughts at either end of a link, and those that they revise: nothing is learned from any other."""
+    """The thoughts at either end of a link, and those that they revise: no other yields a learning."""
     ends = sorted({seq for arrow in arrows for seq in (arrow.from_seq, arrow.to_seq)})
     if not ends:
         return []
@@ -105,7 +105,7 @@ def _learning(type: Type, lesson: str, thought: Thought, parts: Parts, evidence:
 
 
 def _confirmations(shape: Shape) -> Iterator[Learning]:
-    """Hypotheses that evidence supports and a conclusion rests on, and that nothing rejected."""
+    """Hypotheses that evidence supports and a conclusion depends on, and that nothing rejected."""
     for thought in shape.of_kind("H"):
         evidence = shape.pointing_at(thought, "supports")
         concluded = shape.conclusions_on(thought, *evidence)
@@ -116,7 +116,7 @@ def _confirmations(shape: Shape) -> Iterator[Learning]:
 
 
 def _held_revisions(shape: Shape) -> Iterator[Learning]:
-    """Revisions that later evidence supports or a conclusion rests on."""
+    """Revisions that later evidence supports or a conclusion depends on."""
     for thought in shape.thoughts:
         if thought.revises is None or _fallen(shape, thought):
             continue
@@ -129,7 +129,7 @@ def _held_revisions(shape: Shape) -> Iterator[Learning]:
 
 
 def _rejections(shape: Shape) -> Iterator[Learning]:
-    """Thoughts that were rejected, with what showed that they were wrong."""
+    """Rejected thoughts, with the evidence against them."""
     for thought in shape.thoughts:
         against = [item for item in shape.pointing_at(thought, "contradicts") if item.kind == "X"]
         if against:
@@ -143,7 +143,7 @@ def _fallen(shape: Shape, thought: Thought) -> bool:
 
 
 def _signal(ctx: Context, session: LedgerSession) -> Learning:
-    """The session as one line of figures, by which sessions can be compared."""
+    """The session as one line of statistics, by which sessions can be compared."""
     figures = analysis_of(ctx, session)
     line: Json = {
         "timestamp": iso_millis(session.updated_at_ms),

@@ -22,7 +22,7 @@ from clew.registry.operation import Name
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 FOLDER = "mental-models"
-# The user's folder is read anew at each call, so its files and their number are bounded.
+# The user's folder is read at each call, so its files and their number are limited.
 MAX_BYTES = 100_000
 MAX_MODELS = 500
 
@@ -82,7 +82,7 @@ def _own(path: Path) -> Model | str:
     if not NAME.fullmatch(path.stem):
         return f"{path.name}: the name must be lower-case letters, digits and hyphens"
     try:
-        # A link could show any file of this machine to an agent.
+        # A link could expose any file of this machine to an agent.
         if path.is_symlink() or path.stat().st_size > MAX_BYTES:
             return f"{path.name}: a link, or larger than {MAX_BYTES} bytes"
         return parse(path.stem, path.read_text(encoding="utf-8"), own=True)
@@ -91,7 +91,7 @@ def _own(path: Path) -> Model | str:
 
 
 def parse(name: str, text: str, own: bool = False) -> Model:
-    """Parse a header between two lines of dashes, then the content. A user's file may lack the header."""
+    """Parse a header between two lines of dashes, then the content. A user's file may have no header."""
     header, body = _split(text)
     heading = re.search(r"^#\s+(.+)$", body, re.MULTILINE)
     title = header.get("title") or (heading.group(1).strip() if heading else name.replace("-", " ").title())

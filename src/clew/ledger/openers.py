@@ -63,7 +63,7 @@ def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> Jso
 
 @opener("thought")
 def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
-    """A thought with its links both ways; `suspect` if something it rests on no longer holds."""
+    """A thought with its links in both directions; `suspect` if a premise is no longer in force."""
     thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
     doubt = suspects(ctx, Scope(session_branch(session)), [id]).get(id)
@@ -85,7 +85,7 @@ def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> Jso
 
 
 def _indexed(ctx: Context, id: str) -> Thought:
-    """The thought behind an id. The search index maps the id to its seq."""
+    """The thought with an id. The search index maps the id to its seq."""
     (item,) = items_by_ref(ctx.tx, ctx.workspace, [id])
     thought = thought_by_seq(ctx, int(item["seq"]))
     assert thought is not None, f"{id} is indexed and not stored"
@@ -136,7 +136,7 @@ def restore_thought(ctx: Context, id: str, why: str, was: str | None) -> Restora
 
 @opener("notebook")
 def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
-    """A notebook with its first cells; long cells are cut."""
+    """A notebook with its first cells; long cells are truncated."""
     notebook, cells = notebook_named(ctx, id), cells_of(ctx, id)
     return {
         "kind": "notebook",

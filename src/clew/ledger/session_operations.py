@@ -149,7 +149,7 @@ class SessionSearch(LedgerBounded):
 def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query) if args.query.strip() else {}
-    # One more than the limit tells whether there are more.
+    # One more than the limit detects whether there are more.
     by_words = find_sessions(ctx, SessionQuery(search=args.query.strip() or None, limit=args.limit + 1)).sessions
     ranked = _by_relevance(ctx, hits, by_words)
     shown = ranked[: args.limit]
@@ -165,7 +165,7 @@ Hit = tuple[float, Thought]
 
 
 def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
-    """Thoughts that hold the words, by session, best first."""
+    """Thoughts that contain the words, by session, best first."""
     items = items_holding(ctx, query, MATCHES, "thought")
     if not items:
         return {}
@@ -178,7 +178,7 @@ def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
 
 
 def _by_relevance(ctx: Context, hits: dict[str, list[Hit]], by_words: list[LedgerSession]) -> list[LedgerSession]:
-    """Sessions whose title or tags hold the query first, then the others by their best thought."""
+    """Sessions whose title or tags match the query first, then the others by their best thought."""
     known = {session.id: session for session in by_words}
     for key in hits:
         if key not in known:
@@ -274,7 +274,7 @@ def session_delete(ctx: Context, args: OneSession) -> Json:
 
 
 def _leave(ctx: Context, session: str) -> None:
-    """Take the caller's connection out of a deleted session, once the deletion is committed."""
+    """Remove the caller's connection from a deleted session, once the deletion is committed."""
     place = place_of(ctx, None)
     if ctx.connection.durable and place.session == session:
         places, workspace = seat(ctx).places, ctx.workspace

@@ -1,4 +1,4 @@
-"""start_new, load_context, get_state, cipher and list_sessions: how work in a session begins."""
+"""start_new, load_context, get_state, cipher and list_sessions: starting and resuming work in a session."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def start_new(ctx: Context, args: StartNew) -> Json:
     """Start a thought session and make it the current one."""
     before = place_of(ctx, None)
     work = args.work()
-    # A bound directory says what the project is; it wins over a name in the arguments.
+    # A bound directory determines the project; it takes precedence over a name in the arguments.
     if before.root and work["project"] != before.root:
         if work["project"]:
             ignored = f"Project {work['project']!r} was ignored: the bound root says {before.root!r}."
@@ -144,7 +144,7 @@ def load_context(ctx: Context, args: OneSession) -> Json:
 
 
 def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> Json:
-    """Enter a session, reopening it if it was completed; returns everything needed to go on."""
+    """Enter a session, reopening it if it was completed; returns everything needed to continue."""
     reopened = reopen_session(ctx, session)
     change_columns(ctx, session.id, accessed_at_ms=ctx.now_ms)
     keep_place(ctx, place)
@@ -195,10 +195,10 @@ def get_state(ctx: Context, args: CallersSession) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
     known = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
-    # The place keeps a completed session, because a plain thought goes on with it; until then none is active.
+    # The place keeps a completed session, because a plain thought resumes it; until then none is active.
     closed = known if known and known.status == COMPLETED else None
     session = known if closed is None else None
-    # A bound root is the project of what follows, also while there is no session about it yet.
+    # A bound root is the project of later sessions, also while there is no session about it yet.
     project = place.work.get("project") or place.root
     facts = {"project": project, **place.work, "domain": place.domain, "root": place.root}
     lines = [f"Stage: {place.stage} {place.stage_name}"]
@@ -249,7 +249,7 @@ def cipher(ctx: Context, args: CallersSession) -> Json:
 
 
 sessions_elsewhere: HookPoint[Callable[[Context], object]] = HookPoint("sessions_elsewhere")
-"""Suggests an import where another program has left sessions that the store does not have."""
+"""Suggests an import if another program has left sessions that the store does not have."""
 
 
 def offer_import(ctx: Context) -> None:

@@ -67,7 +67,7 @@ class LedgerSession(TableRow):
     def work(self) -> dict[str, str]:
         """Project, task and aspect, which are stored as tags."""
         pairs = [tag.partition(":") for tag in self.tags]
-        # Reversed, so that the first tag of a kind wins.
+        # Reversed, so that the first tag of a kind takes precedence.
         return {name: value for name, colon, value in reversed(pairs) if colon and name in WORK}
 
 
@@ -155,13 +155,13 @@ def branch_name(session: str) -> str:
 
 def _fresh_id(ctx: Context, number: int) -> str:
     """A UUID from the workspace's counter and times: reproducible, yet different on every machine in practice."""
-    # Nothing random: the same calls at the same times give the same ids, on which replays and tests rely.
+    # Not random: the same calls at the same times give the same ids, which replays and tests depend on.
     seed = f"{ctx.workspace}\x1f{number}\x1f{ctx.now_ms}\x1f{ctx.ws.created_at_ms}"
     return str(uuid.UUID(bytes=hashlib.blake2b(seed.encode(), digest_size=16).digest(), version=4))
 
 
 def tag_list(tags: tuple[str, ...] | list[str]) -> list[str]:
-    """Tags trimmed, each once, in the given order, in the given case."""
+    """Tags trimmed, without duplicates, in the given order and case."""
     normal_tags(list(tags))  # only for its checks: it refuses invalid tags
     return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
@@ -291,12 +291,12 @@ def _condition(ctx: Context, query: SessionQuery) -> tuple[str, list[Any]]:
 
 
 def escaped(text: str) -> str:
-    """Text for a LIKE pattern in which nothing is a wildcard; `!` is the escape character."""
+    """Escape a text for a LIKE pattern, so that it contains no wildcards; `!` is the escape character."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def session_ids(ctx: Context, beginning: str) -> list[str]:
-    """Ids that begin so, or whose session has it in title or tags; the last changed first."""
+    """Ids with this prefix, or whose session has it in title or tags; the last changed first."""
     sql = (
         "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND (id LIKE ? ESCAPE '!'"
         " OR words LIKE ? ESCAPE '!') ORDER BY updated_at_ms DESC, id LIMIT 100"
@@ -335,7 +335,7 @@ SMALL = 2_000
 
 
 def items_holding(ctx: Context, text: str, limit: int, source: str) -> list[Row]:
-    """Items of a source that hold any word of the text, by stem: those with most words first, then by ref."""
+    """Items of a source that contain any word of the text, by stem: those with most words first, then by ref."""
     words = terms(text)
     # A corpus outlives this transaction, so it must not read rows that may still be rolled back.
     if ctx.tx.writable or last_change(ctx.tx, ctx.workspace) < SMALL:

@@ -127,7 +127,7 @@ def own_session(ctx: Context) -> str | None:
 
 
 def leave_session(ctx: Context) -> str | None:
-    """Forget the session of this connection, which is not in the store any more; returns its id."""
+    """Forget the session of this connection, which is no longer in the store; returns its id."""
     places = seat(ctx).places
     place = places.get(ctx.workspace, StageOfCaller())
     places[ctx.workspace] = replace(place, session=None)
@@ -139,7 +139,7 @@ def stored(place: StageOfCaller) -> Json:
 
 
 def moved(place: StageOfCaller, session: LedgerSession, **changes: Any) -> StageOfCaller:
-    """The stage of a caller who goes on in this session."""
+    """The stage of a caller who continues in this session."""
     work = {name: value for name, value in session.work.items() if name in WORK}
     return replace(place, session=session.id, started=True, work=work, **changes)
 

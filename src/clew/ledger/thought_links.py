@@ -20,7 +20,7 @@ from clew.store.database import placeholders
 
 MAX_RANGE = 200
 REFERS = "refers"
-"""The relation of a plain mention; the other relations say more."""
+"""The relation of a plain mention; the other relations are more specific."""
 
 _BY_KIND = {"X": "contradicts", "E": "supports"}
 
@@ -54,7 +54,7 @@ def find_links(
             missing.append(str(reference))
         for point, seq in targets:
             relation = relation_of(kind, reading, reference)
-            # The link `revises` already says more; a second link to the same thought would count twice.
+            # The link `revises` is more specific; a second link to the same thought would count twice.
             if ("revises", point) not in links:
                 links.setdefault((relation, point), ThoughtLink(relation, point, seq))
     return ThoughtLinks(tuple(links.values()), tuple(missing))
@@ -68,7 +68,7 @@ def write_links(
     for link in linked.links:
         sql = "INSERT INTO thought_link (workspace, from_seq, relation, to_seq) VALUES (?, ?, ?, ?)"
         ctx.tx.run(sql, ctx.workspace, seq, link.relation, link.seq)
-        # A mention says nothing about the other thought, so it becomes no edge.
+        # A mention implies nothing about the other thought, so it becomes no edge.
         if link.relation != REFERS:
             link_nodes(ctx, session, point, link.relation, link.point)
         marks.append(mark_target(ctx, session, link.point, link.relation, kind))
@@ -102,7 +102,7 @@ def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: Ciphe
 
 
 def _span(reference: Reference) -> range:
-    # Cut at MAX_RANGE, because every number of `S1-S999999999` would be resolved and linked.
+    # Limited to MAX_RANGE, because every number of `S1-S999999999` would be resolved and linked.
     last = reference.last if reference.last is not None else reference.number
     return range(reference.number, min(last, reference.number + MAX_RANGE - 1) + 1)
 
@@ -122,7 +122,7 @@ def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -
 
 
 def pointing_at(ctx: Context, targets: Sequence[int], most: int, relation: str | None = None) -> set[int]:
-    """The seqs of thoughts that point at one of these, with any relation or a certain one."""
+    """The seqs of thoughts that link to one of these, with any relation or a certain one."""
     only, params = (" AND relation = ?", [relation]) if relation else ("", [])
     sql = f"SELECT DISTINCT from_seq FROM thought_link WHERE workspace = ? AND to_seq IN ({placeholders(len(targets))})"
     rows = ctx.tx.tuples(f"{sql}{only} ORDER BY from_seq LIMIT ?", ctx.workspace, *targets, *params, most + 1)
@@ -152,7 +152,7 @@ def session_branch(session: LedgerSession) -> Branch:
 
 
 def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | None, content: str, seq: int) -> None:
-    """Write the graph node of a thought. It holds the beginning of the text and the entry with the rest."""
+    """Write the graph node of a thought: the beginning of the text, and the entry with all of it."""
     put_node(
         ctx,
         session_branch(session),
@@ -180,7 +180,7 @@ def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: s
 
 
 def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: str | None) -> bool:
-    """Give the node of a thought another status; False if it has that status already."""
+    """Set the status of a thought's node; False if it has that status already."""
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, point))
     if current is None or current.status == status:

@@ -37,11 +37,11 @@ from clew.store.database import Row, placeholders
 
 LAST = 5
 PAGE, MOST = 100, 500
-"""How many thoughts a page of a selection holds, and at most one of the newest."""
+"""How many thoughts a page of a selection contains, and the maximum for one of the newest."""
 
 
 def current_session(ctx: Context, args: ReadThoughts | GetStructure, operation: str) -> LedgerSession:
-    """The named session, else the one the caller is in. After its final thought a caller is in none."""
+    """The named session, else the caller's current one. After its final thought a caller has none."""
     if args.session_id is not None:
         return session_named(ctx, args.session_id)
     wanted = place_of(ctx, None).session
@@ -99,7 +99,7 @@ EXISTS (
 
 
 def open_hypotheses(ctx: Context, most: int) -> list[tuple[str, str]]:
-    """Id and words of hypotheses of the sessions that were thought in last, the newest first.
+    """Id and text of hypotheses in the most recent sessions, the newest first.
 
     One that a later thought revised, contradicted or drew a conclusion from is settled."""
     recent = _recent_sessions(ctx)
@@ -128,7 +128,7 @@ class ReadThoughts(LedgerBounded):
 
     @property
     def size(self) -> int:
-        """How many thoughts a page holds."""
+        """The page size."""
         return self.limit or (min(self.last, MOST) if self.last else PAGE)
 
 
@@ -148,7 +148,7 @@ def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
 
 
 def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[str, list[Thought]]:
-    """The query as text, and the thoughts; one more than the limit tells that there are more."""
+    """The query as text, and the thoughts; one more than the limit if there are more."""
     chain = args.branch_id or MAIN
     where = f"branch:{chain} " if chain else ""
     if chain and find_chain(ctx, session.id, chain) is None:
@@ -291,7 +291,7 @@ _SHAPE = (
 
 
 def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Row]:
-    """The rows of a page, and one more if there are more. Texts may be large, so they are read only if asked for."""
+    """The rows of a page, and one more if there are more. Texts may be large, so they are read only if requested."""
     columns = _SHAPE
     params: list[Any] = []
     if args.chars:

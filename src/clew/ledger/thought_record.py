@@ -45,7 +45,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What an import knows about a thought that was written elsewhere; its pointers are already resolved."""
+    """Import data of a thought that was written elsewhere; its pointers are already resolved."""
 
     ts_ms: int
     prev: Point | None
@@ -58,7 +58,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtDraft:
-    """A thought as its author gives it; the server fills in what is None."""
+    """A thought as its author gives it; the server fills in fields that are None."""
 
     text: str
     next_needed: bool = True
@@ -134,7 +134,7 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
 
 def add(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain | None = None) -> Recorded:
     """Add a thought. `chain` is the draft's chain, if the caller has read it already."""
-    # The plan makes every check. After it nothing is refused, so a thought is written whole or not at all.
+    # The plan does all validation. After it nothing is refused, so a thought is written whole or not at all.
     plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)
@@ -159,7 +159,7 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: ThoughtDraft, know
         # The total is the author's estimate; it grows with the numbers, because it cannot be below one of them.
         total=max(draft.total or chain.total, number),
         kind=kind,
-        # An import knows the thought before; if that was lost, the end of the chain is the best guess.
+        # An import knows the previous thought; if that was lost, the end of the chain is the best guess.
         prev=(draft.past.prev if draft.past else None) or chain.tail,
         origin=origin,
         revised=revised,
@@ -260,7 +260,7 @@ def _revised(
             "Name the thought it revises, by number or as ^[S3] in the text.",
             kind="missing_required",
         )
-    # An explicit isRevision=false wins over a revision mark in the text.
+    # An explicit isRevision=false takes precedence over a revision mark in the text.
     return found[0] if found and draft.is_revision is not False else None
 
 

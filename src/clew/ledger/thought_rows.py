@@ -19,7 +19,8 @@ from clew.store.database import placeholders
 class Thought(NamedTuple):
     """A row of the table, and the text of the entry with the same seq in the session's trace.
 
-    A tuple made by position, because an export makes thousands and anything with names takes three times as long.
+    A tuple with positional fields, because an export creates thousands and a class with names takes three times
+    as long.
     """
 
     session: str
@@ -104,7 +105,7 @@ def insert_thought(ctx: Context, thought: Thought) -> None:
 
 
 def keep_extra(ctx: Context, thought: Thought, extra: Json) -> None:
-    """Store what a thought has beside its columns."""
+    """Store the data of a thought that has no column."""
     sql = "UPDATE thought SET extra = ? WHERE workspace = ? AND seq = ?"
     ctx.tx.run(sql, canonical(extra), ctx.workspace, thought.seq)
 
@@ -139,12 +140,12 @@ def following_thoughts(ctx: Context, session: str, after: int, limit: int) -> li
 
 
 def every_thought(ctx: Context, session: str) -> list[Thought]:
-    # In effect without a limit: an export or analysis needs all of them.
+    # Effectively unlimited: an export or analysis needs all of them.
     return thoughts_where(ctx, "thought.session = ?", session, limit=10_000_000)
 
 
 def is_plain(thought: Thought) -> bool:
-    """On the main line, followed by another, and with nothing to tell but its number, time and text."""
+    """On the main line, followed by another, and with only its number, time and text to export."""
     if not thought.next_flag or thought.revision_flag or thought.extra_json or thought.chain:
         return False
     told = (thought.kind, thought.agent, thought.critique_json, thought.revises_number, thought.from_number)
@@ -207,7 +208,7 @@ class Revisions:
                 self._revised_by.setdefault(thought.revises, []).append(thought.point)
 
     def root(self, point: Point) -> tuple[Point, int]:
-        """The original at the start of a chain of revisions, and the number of steps to it. Ends in circles too."""
+        """The original at the start of a chain of revisions, and the number of steps to it. Cycles end as well."""
         thought = self._thoughts.get(point)
         if thought is None or thought.revises is None:
             return point, 0

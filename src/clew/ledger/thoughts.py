@@ -1,4 +1,4 @@
-"""The operation `thought`, which records one step of reasoning and answers what was understood."""
+"""The operation `thought`, which records one step of reasoning and returns the parsed parts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def thought(ctx: Context, args: ThoughtInput) -> Json:
     cipher: its type, references and revision become links. branchId with branchFromThought starts a branch.
     """
     _check(args)
-    # A stateless client repeats the whole call with its model's answer; the thought must not be written twice.
+    # A stateless client repeats the whole call with its model's reply; the thought must not be written twice.
     written = _resumed(ctx, args) or write_thought(ctx, args)
     if args.critique:
         written.answer["critique"] = critique.critique(ctx, written.seq)
@@ -107,7 +107,7 @@ def _check(args: ThoughtInput) -> None:
 
 
 def _resumed(ctx: Context, args: ThoughtInput) -> WrittenThought | None:
-    """The thought that the first round of a stateless call wrote before it asked the client's model."""
+    """The thought that the first round of a stateless call wrote before the request to the client's model."""
     seq = critique.resumed(ctx) if args.critique else None
     if seq is None:
         return None
@@ -129,7 +129,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
             session, chain = _session(bound, args, place)
             # Computed before the place moves: afterwards every session would be the caller's own.
             started = session.id not in (args.session_id, place.session)
-            # A thought after the final one goes on with the session.
+            # A thought after the final one resumes the session.
             reopened = reopen_session(bound, session)
             recorded = record(bound, session, _draft(args), chain)
             if args.critique:
@@ -145,12 +145,12 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
 
 @contextmanager
 def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
-    """Lock the connection for its first thought: two at once must not start two sessions."""
+    """Lock the connection for its first thought: two concurrent ones must not start two sessions."""
     known = args.session_id or (ctx.connection.durable and seat(ctx).places.get(ctx.workspace, StageOfCaller()).session)
     if known or not ctx.connection.durable:
         yield
         return
-    # Only while no session is known; later thoughts of a connection do not wait for one another.
+    # Only while no session is known; later thoughts of a connection do not wait for each other.
     with seat(ctx).lock:
         yield
 
@@ -167,7 +167,7 @@ def _session(ctx: Context, args: ThoughtInput, place: StageOfCaller) -> tuple[Le
 
 
 def _begins_anew(ctx: Context, session: LedgerSession, args: ThoughtInput) -> bool:
-    """Whether a new session is meant: after a final thought, another title or a second number 1 says so."""
+    """Whether to start a new session: after a final thought, another title or a second number 1 means so."""
     if session.status != COMPLETED or args.branch_id:
         return False
     if args.session_title is not None and one_line(args.session_title) != session.title:
@@ -250,7 +250,7 @@ def _understood(recorded: Recorded) -> Json:
 
 
 def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> Json:
-    """The counts in a verbose answer and in the answer to a final thought."""
+    """The counts in a verbose response and in the response to a final thought."""
     session = _session_after(recorded)
     return {
         "totalThoughts": recorded.plan.total,
@@ -283,7 +283,7 @@ def _more(recorded: Recorded) -> Json:
 
 
 def closing(ctx: Context, session: str) -> Json:
-    """What the answer to a final thought adds. If the export file cannot be written, that is only a warning."""
+    """Additional fields of the response to a final thought. If the export file cannot be written, it only warns."""
     closed: Json = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
     with ctx.reading() as bound:
         exported = export_json(bound, session_named(bound, session))

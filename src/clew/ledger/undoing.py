@@ -1,4 +1,4 @@
-"""Putting back what a write did to thoughts. A thought is never removed: one that was added is withdrawn."""
+"""Undoes what a write changed in thoughts. A thought is never removed: an added one is withdrawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HANDLED = frozenset({"thought_added", "thought_branched", "thought_revised"})
 
 @undoer("ledger")
 def undo_thoughts(ctx: Context, write: LoggedWrite) -> Undone:
-    """New thoughts are withdrawn; thoughts that it revised, disproved or withdrew are as before."""
+    """Withdraw new thoughts; restore those that the write revised, disproved or withdrew."""
     sql = "SELECT seq FROM thought WHERE workspace = ? AND seq >= ? AND seq <= ? ORDER BY seq"
     seqs = [int(row["seq"]) for row in ctx.tx.all(sql, ctx.workspace, write.first_seq, write.last_seq)]
     added = [thought for seq in seqs if (thought := thought_by_seq(ctx, seq)) is not None]

@@ -43,7 +43,7 @@ AGENTS_BUDGET = Budget(
 
 
 MOST_EVENTS = 50_000
-"""A time line reads at most this many events, and says if it left older ones out."""
+"""Maximum events of a timeline, which reports whether older ones were left out."""
 TIMELINE_BUDGET = Budget(
     (Trim("rows", drop="last", floor=1, more="has_more"), Trim("rows", drop="last", more="has_more")),
     {"core": 8_000, "daily": 16_000, "full": 120_000},
@@ -131,7 +131,7 @@ def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
     from_ms = to_ms - width * args.slots
     newest = last_event_seq(ctx.tx, ctx.workspace)
     begin = last_event_until(ctx.tx, ctx.workspace, "ts_ms", from_ms - 1)
-    # Whichever cuts off more: the begin of the time asked for, or the bound on events.
+    # The later of the two: the requested start time, or the limit on events.
     after = max(begin, newest - MOST_EVENTS)
     rows = _agent_rows(events_by_slot(ctx.tx, ctx.workspace, after, from_ms, width), families(ctx))
     shown = rows[: args.limit]

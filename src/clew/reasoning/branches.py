@@ -48,7 +48,7 @@ class BranchPart:
 
 
 UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
-"""The main branch of a workspace in which nothing was ever written, so that no row exists."""
+"""The main branch of a workspace without any writes, for which no row exists."""
 _NAMED = "name = ? AND deleted_at_ms IS NULL"
 
 
@@ -262,17 +262,17 @@ def delete_branch(ctx: Context, branch: Branch) -> None:
 
 def _unindex(ctx: Context, branch: Branch) -> None:
     """Remove the branch's items from search. A card that exists on another branch is indexed from there."""
-    from clew.reasoning.graph.writes import reindex_elsewhere  # the graph rests on branches
+    from clew.reasoning.graph.writes import reindex_elsewhere  # the graph depends on branches
 
     cards = refs_on_branch(ctx.tx, ctx.workspace, branch.id, "card")
-    # In this order, because an id has only one item: this branch's version must go before another can take its place.
+    # In this order, because an id has only one item: this branch's version must be removed before it is replaced.
     unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
     for card in cards:
         reindex_elsewhere(ctx, card)
 
 
 branch_owner: HookPoint[Callable[[Context, int], str | None]] = HookPoint("branch_owner")
-"""Asked before a branch is deleted: names what still needs it, such as "session 12ab"; else None."""
+"""Called before a branch is deleted: returns what still needs it, such as "session 12ab"; else None."""
 
 
 @branch_owner(order=-1)

@@ -1,6 +1,6 @@
 """Version control of notes: commit, log, tags, reflog and reset.
 
-Nothing is ever removed. A reset hides the part of the log after the entry it goes back to, up to the moment of the
+Nothing is ever removed. A reset hides the part of the log after the target entry, up to the time of the
 reset; notes written later follow. Resetting to a hidden entry shows the log as it was when that entry was the newest.
 """
 

@@ -1,4 +1,4 @@
-"""The log of a document: which entries a branch shows, where its head stands, and what a ref means."""
+"""The log of a document: which entries a branch shows, the position of its head, and how a ref is resolved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NoteTag(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class HeadMove(TableRow):
-    """A line of the reflog."""
+    """An entry of the reflog."""
 
     TABLE: ClassVar[str] = "reflog"
     KEY: ClassVar[tuple[str, ...]] = ("seq",)
@@ -146,7 +146,7 @@ def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
     if ref is None:
         return LogPoint(checked_out(ctx), None)
     name = check_name(ref, field)
-    # A branch wins over a tag of the same name, and a name over a number.
+    # A branch takes precedence over a tag of the same name, and a name over a number.
     branch = find_branch(ctx, name)
     if branch is not None:
         return LogPoint(branch, None)
@@ -199,7 +199,7 @@ SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 
 def tag_named(ctx: Context, name: str) -> NoteTag | None:
-    """The tag of that name; one on a deleted branch is gone with it, as `tag_list` says."""
+    """The tag of that name; one on a deleted branch no longer exists, as in `tag_list`."""
     on_branch = "branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
     kept = f"EXISTS (SELECT 1 FROM branch WHERE {on_branch} AND branch.deleted_at_ms IS NULL)"
     return first(ctx.tx, ctx.workspace, NoteTag, f"name = ? AND {kept}", name)

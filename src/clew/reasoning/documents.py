@@ -83,7 +83,7 @@ def append(
 
 
 def insert_entries(ctx: Context, rows: Sequence[Row]) -> None:
-    """Store entries with the numbers they have; notes can be searched."""
+    """Store entries with their existing numbers; notes are indexed for search."""
     for first in rows[:1]:
         sql = f"INSERT INTO entry ({', '.join(first)}, workspace) VALUES ({placeholders(len(first) + 1)})"
         ctx.tx.many(sql, [(*row.values(), ctx.workspace) for row in rows])
@@ -91,7 +91,7 @@ def insert_entries(ctx: Context, rows: Sequence[Row]) -> None:
 
 
 def insert_documents(ctx: Context, rows: Sequence[tuple[int, str, str, int, int]]) -> None:
-    """Documents as (branch, name, kind, created, updated); those that exist stay as they are."""
+    """Insert documents as (branch, name, kind, created, updated); existing ones are not changed."""
     sql = (
         "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, branch, doc) DO NOTHING"
@@ -100,7 +100,7 @@ def insert_documents(ctx: Context, rows: Sequence[tuple[int, str, str, int, int]
 
 
 def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
-    """Create or touch the document. Once in a transaction is enough, because a transaction has one time."""
+    """Create or touch the document. Once per transaction is enough, because a transaction has one timestamp."""
     if ("document", branch, doc) in ctx.memo:
         return
     ctx.memo["document", branch, doc] = True
@@ -112,7 +112,7 @@ def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
 
 
 def has_entries(ctx: Context, branch: int, doc: str) -> bool:
-    """Whether anything was written into the document on this branch itself, not on its bases."""
+    """Whether the document has entries on this branch itself, not on its bases."""
     sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? LIMIT 1"
     return ctx.tx.value(sql, ctx.workspace, branch, doc) is not None
 

@@ -23,7 +23,7 @@ Texts = dict[str, dict[str, list[str]]]
 
 @cache
 def texts() -> Texts:
-    """What agents read, by part and name."""
+    """The texts for agents, by part and name."""
     source = files("clew.reasoning").joinpath("guidance.toml")
     found: Texts = tomllib.loads(source.read_text(encoding="utf-8"))
     found["playbooks"]["skeptic_loop"] = found["playbooks"]["skeptic"]
@@ -59,7 +59,7 @@ def skill(ctx: Context, args: Skill) -> Json:
 
 
 def _told(ctx: Context, text: str, limit: int | None, whole: Suggestion) -> Json:
-    """The text within `limit` characters; where it was cut its last line is the call that gives it whole."""
+    """The text within `limit` characters; if it was truncated, its last line is the call that returns all of it."""
     if limit is None or len(text) <= limit:
         return {"text": text}
     ctx.suggest(whole)
@@ -70,7 +70,7 @@ def _told(ctx: Context, text: str, limit: int | None, whole: Suggestion) -> Json
 
 
 def cut(text: str, limit: int) -> str:
-    """The text cut to `limit` characters; dots mark a cut."""
+    """The text truncated to `limit` characters; dots mark a cut."""
     if len(text) <= limit:
         return text
     return text[: limit - 3] + "..." if limit > 3 else text[:limit]
@@ -91,7 +91,7 @@ MATRIX = {
 
 
 def playbook(name: str) -> Json:
-    """The steps of a playbook; an unknown name gives the default one."""
+    """The steps of a playbook; the default one for an unknown name."""
     known = texts()["playbooks"]
     matrix = {"matrix_template": MATRIX} if name == "criteria_matrix" else {}
     return {"steps": known.get(name, known["default"]), **matrix}

@@ -316,7 +316,7 @@ def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None,
 def _merged_before(ctx: Context, view: list[BranchPart], doc: str, key: str) -> bool:
     """Whether the destination already shows the note, as a copy or as the original."""
     sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
-    # Every branch that the destination shows is asked: its base may have got the note by another merge.
+    # Every branch that the destination shows is queried: its base may have got the note by another merge.
     first = int(key.removeprefix("merge:"))
     return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
 

@@ -27,7 +27,7 @@ def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
 
 
 def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
-    """The card that a caller means by an id alone: in the focus, the checkout, or anywhere."""
+    """The card with this id as a caller means it: in the focus, the checkout, or anywhere."""
     for branch, doc in _views(ctx):
         card = node(ctx, branch, doc, id)
         if card is not None:
@@ -52,7 +52,7 @@ def card_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 
 def _record_id(node_id: str) -> str:
-    """The id that `open` takes. Graph nodes of work have a prefix, such as `task:TASK-001`, which is removed."""
+    """The id that `open` accepts. Graph nodes of work have a prefix, such as `task:TASK-001`, which is removed."""
     prefix, _, rest = node_id.partition(":")
     return rest if prefix in ("task", "plan", "step") and rest else node_id
 
@@ -113,7 +113,7 @@ def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
 
 
 def _payload(ctx: Context, row: Row) -> Opened:
-    """What the event of an entry did; the entry itself only points to it."""
+    """The event of an entry; the entry itself only points to it."""
     if row["kind"] != "event" or row["source"] is None:
         return {}
     found = events_at(ctx.tx, ctx.workspace, [int(str(row["source"]).removeprefix("evt_"))])

@@ -87,13 +87,13 @@ def _brief(action: Json) -> Json:
 
 
 def card_words(card: Node) -> Json:
-    """Title, text and tags of a decision or a piece of evidence, beside its label."""
+    """Title, text and tags of a decision or a piece of evidence, in addition to its label."""
     return picked(card, "title", "text", "tags")
 
 
 SIGNAL_LISTS = ("signals.blockers", "signals.decisions", "signals.evidence")
 SHORTER_SIGNALS: tuple[Step, ...] = tuple(Clip(f"{path}[].text", 400) for path in SIGNAL_LISTS)
-"""The label already says it in one line, so a small budget shortens the whole text first."""
+"""The label contains it in one line, so a small budget shortens the whole text first."""
 WORDLESS_SIGNALS: tuple[Step, ...] = tuple(
     Drop(f"{path}[].{name}") for name in ("text", "title", "tags") for path in SIGNAL_LISTS
 )
@@ -125,7 +125,7 @@ def _card_ref(card: Node) -> dict[str, str]:
 
 SPARE = 10
 MOST_SCANNED = 2000
-"""How many entries a slice searches for visible ones; beyond that it says that there may be more."""
+"""How many entries a slice searches for visible ones; beyond that it reports that there may be more."""
 
 
 SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")

@@ -45,7 +45,7 @@ from clew.registry.operation import operation
 from clew.registry.suggestions import PartBudget, bounded_part
 from clew.secrets import redact
 
-# Most signals and actions, as in the contract.
+# Maximum signals and actions, as in the contract.
 ENGINE = (6, 2)
 BLOCKER = "blocker"
 SignalLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kind; 0 for none.")]
@@ -80,7 +80,7 @@ class Pack:
 
 
 def context(ctx: Context, args: ContextPack) -> Json:
-    """The context pack before its budget cuts it."""
+    """The context pack before truncation."""
     pack = _gather(ctx, args)
     block = engine_block(ctx, pack.scope, pack.cards, pack.edges, pack.trace.entries, ENGINE, pack.step)
     docs = picked(pack.scope, "notes", "trace", "graph")
@@ -146,7 +146,7 @@ def _card_json(card: Node) -> Json:
 
 
 def _bridge(ctx: Context, pack: Pack) -> Json | None:
-    """Where a target without context may find some: it was probably written on the checked-out branch."""
+    """A fallback for a target without context: it was probably written on the checked-out branch."""
     if pack.scope.target is None or pack.step is not None or not pack.empty or ctx.ws.checkout is None:
         return None
     here = Scope(branch_by_id(ctx, ctx.ws.checkout))
@@ -200,7 +200,7 @@ CandidateLimit = Annotated[int, Field(ge=1, le=200, description="Most candidate 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What think_pack and think_watch are made of."""
+    """The common input of think_pack and think_watch."""
 
     scope: Scope
     step: StepFocus | None
@@ -227,7 +227,7 @@ def gather(ctx: Context, args: Any) -> Gathered:
 
 
 def pack_json(ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[Json]) -> Json:
-    """The parts of the answer that both packs share."""
+    """The parts of the response that both packs share."""
     cards = found.slice()
     edges = edges_of(ctx, found.scope, cards, found.lens.as_of)
     block = engine_block(ctx, found.scope, cards, edges, trace, limits, found.step)
@@ -335,7 +335,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> Json:
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
     most = PartBudget(PACK_BUDGET, min(given, default=None), PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     again = args.model_dump(exclude_unset=True, exclude={"workspace"})
-    # The dispatcher bounds and redacts answers only; what goes into a file is bounded and redacted here.
+    # The dispatcher limits and redacts responses only; the content of a file is limited and redacted here.
     shown = bounded_part(ctx, pack, most, "context_pack_export", again)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)

@@ -1,7 +1,7 @@
-"""Premises: when a card falls, everything that rests on it becomes suspect, with the chain of premises as reason.
+"""Premises: if a card is withdrawn, cards that depend on it become suspect, with the chain of premises as reason.
 
-A card rests on what it depends on and on what supports it. The walk is one recursive query over the edges that the
-branch shows; it is skipped if nothing has fallen, which is nearly always the case.
+The premises of a card are the cards it depends on and those that support it. The walk is one recursive query over the
+edges that the branch shows; it is skipped if nothing was withdrawn, which is nearly always the case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clew.registry.context import Context
 from clew.store.database import placeholders
 
 _FALLEN = words_for(*OVER)
-"""Statuses that may mean so; of a rejected decision it depends on the kind."""
+"""Statuses that may count as withdrawn; for a rejected decision it depends on the kind."""
 DEPENDS_ON, DERIVES, SUPPORTS = "depends_on", "derives", "supports"
 """Edges between a card and its premise: the card depends on it or derives from it; the premise supports the card."""
 # Bounds of the walk, so that a dense graph cannot make a read slow.
@@ -33,7 +33,7 @@ MOST_EDGES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Why a card is suspect: the fallen card and the chain of premises that leads to it."""
+    """Why a card is suspect: the withdrawn card and the chain of premises that leads to it."""
 
     because: str
     path: tuple[str, ...]
@@ -43,7 +43,7 @@ class Suspect:
 
 
 def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None = None) -> dict[str, Suspect]:
-    """Those of `ids` that rest, directly or indirectly, on a card that no longer holds."""
+    """Those of `ids` that depend, directly or indirectly, on a card that is no longer in force."""
     links = chain(ctx, scope.branch, as_of)
     if not ids or not any_fallen(ctx, scope, links):
         return {}
@@ -60,14 +60,14 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
 
 
 def has_fallen(card: Node) -> bool:
-    """Whether a card no longer holds, so that nothing can rest on it."""
+    """Whether a card is no longer in force, so that nothing can depend on it."""
     return state_of_item(CARD, card.type, card.status).is_over
 
 
 def any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
-    """Whether any version that the branch could show has fallen; one index lookup."""
+    """Whether any version that the branch could show was withdrawn; one index lookup."""
     key = ("fallen", scope.graph, *(link.branch for link in links))
-    if ctx.tx.writable or key not in ctx.memo:  # a write may make one fall
+    if ctx.tx.writable or key not in ctx.memo:  # a write may withdraw one
         ctx.memo[key] = _any_fallen(ctx, scope, links)
     return bool(ctx.memo[key])
 
@@ -81,7 +81,7 @@ def _any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
 
 
 def _premises(ctx: Context, scope: Scope, links: list[BranchPart], ids: list[str]) -> dict[str, list[str]]:
-    """Each card on the walk, with the cards that it rests on."""
+    """Each card on the walk, with the cards that it depends on."""
     rows = ctx.tx.all(
         _walk(len(links), len(ids)),
         *(value for depth, link in enumerate(links) for value in (link.branch, link.cutoff, depth)),
@@ -97,7 +97,7 @@ def _premises(ctx: Context, scope: Scope, links: list[BranchPart], ids: list[str
 def _walk(links: int, ids: int) -> str:
     """The query that walks from some cards to their premises, and on to theirs.
 
-    CROSS JOIN fixes the join order: SQLite looks up edges from the cards at hand. Otherwise it reads all edges in every
+    CROSS JOIN fixes the join order: SQLite looks up edges from the current cards. Otherwise it reads all edges in every
     step.
     """
     parts = " UNION ALL ".join(["SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"] * links)
@@ -135,7 +135,7 @@ def _rests_on(card: str) -> str:
 
 
 def way_down(id: str, premises: Mapping[str, Sequence[str]], fallen: Container[str]) -> tuple[str, ...]:
-    """The shortest chain of premises from a record to one that fell (breadth-first); empty where there is none."""
+    """The shortest chain of premises from a record to a withdrawn one (breadth-first); empty if there is none."""
     seen: set[str] = {id}
     queue: deque[tuple[str, ...]] = deque([(id,)])
     while queue:

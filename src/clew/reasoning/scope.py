@@ -73,7 +73,7 @@ def resolve_scope(
     branch_field: str = "branch",
     doc_field: str | None = None,
 ) -> Scope:
-    """The targeting rule. A target has its own branch and documents, so neither may be given beside it.
+    """The targeting rule. A target has its own branch and documents, so neither may be given with it.
 
     `doc_field` is the caller's argument name of its document, if it has only one.
     """
@@ -114,7 +114,7 @@ def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[
 
 
 def _free_name(ctx: Context, name: str) -> str:
-    """A free branch name: a branch of that name which somebody made before must not prevent new work."""
+    """A free branch name: an existing branch of that name must not prevent new work."""
     while find_branch(ctx, name) is not None:
         # The name is only for people; the work refers to its branch by number.
         name = f"{name}-own"
@@ -122,7 +122,7 @@ def _free_name(ctx: Context, name: str) -> str:
 
 
 def forget_scope(ctx: Context, target: str) -> None:
-    """Remove the scope of a deleted plan or task; its branch and documents stay readable by name."""
+    """Remove the scope of a deleted plan or task; its branch and documents can still be read by name."""
     ctx.tx.run("DELETE FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, target)
     ctx.memo.pop(("reasoning_ref", target), None)
 
@@ -164,20 +164,20 @@ _SAME = {"ref": "branch", "branch": "ref"}
 
 
 def _as_sent(ctx: Context, field: str) -> str:
-    """An argument by the name that the caller gave it; operations call a branch by either of two."""
+    """An argument by the name that the caller used; a branch has two names in operations."""
     other = _SAME.get(field, field)
     return other if field not in ctx.remarks.sent and other in ctx.remarks.sent else field
 
 
 def keep_one(first: str, second: str, problem: str, ways: Sequence[Suggestion] = ()) -> ClewError:
-    """Two arguments of which only one can be meant."""
+    """The error for two arguments that exclude each other."""
     options = [{"keep": first, "drop": second}, {"keep": second, "drop": first}]
     hint = {"kind": "choose_one", "fields": [first, second], "options": options}
     return ClewError("INVALID_INPUT", f"{first} and {second} {problem}", f"Keep {first} or {second}.", [hint], ways)
 
 
 def located(ctx: Context, scope: Scope, *docs: str, step: StepFocus | None = None) -> Json:
-    """Where an answer comes from: the workspace, the branch, documents of the scope, and the step."""
+    """The source of a response: the workspace, the branch, documents of the scope, and the step."""
     named = {f"{doc}_doc": getattr(scope, doc) for doc in docs}
     focus = {"step_focus": step.to_json()} if step else {}
     return {"workspace": ctx.workspace, "branch": scope.branch.name, **named, **focus}
@@ -210,7 +210,7 @@ class StepFocus:
         """Whether an entry belongs to this step: a note by its meta, an event by its path."""
         if entry["kind"] == "event":
             path = entry.get("path") or ""
-            # With the point: `s:1.s:0` is below `s:1`, but `s:10` is not.
+            # With the dot: `s:1.s:0` is below `s:1`, but `s:10` is not.
             return entry.get("task_id") == self.task_id and (path == self.path or path.startswith(f"{self.path}."))
         meta = entry.get("meta") or {}
         named = meta.get("step")

@@ -45,7 +45,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "totalThoughts": (is_number, "INVALID_TOTAL", "a whole number from 1"),
     "nextThoughtNeeded": (lambda it: isinstance(it, bool), "INVALID_NEXT_NEEDED", "true or false"),
 }
-"""Fields that may be missing: what holds of the others, the code of what does not, and the rule in words."""
+"""Optional fields: their condition, the error code, and the rule as text."""
 
 
 def _oddities(meta: Metadata) -> Iterable[tuple[str, str]]:
@@ -136,7 +136,7 @@ def _step(entry: Json) -> Json | None:
 
 
 def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
-    """The thoughts that a step branches from or revises, each with the places where it may be, likeliest first."""
+    """The thoughts that a step branches from or revises, each with the branches where it may be, likeliest first."""
     if is_number(step.get("branchFromThought")):
         base = str(step.get("branchFromBranch") or "")
         yield "branchFromThought", "branch", [(base, step["branchFromThought"])]
@@ -147,7 +147,7 @@ def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
 
 
 def following(entries: str, path: str = "sequential") -> Follow:
-    """A budget rule: when entries are cut, the graph derived from them is restricted to the rest."""
+    """A budget rule: when entries are removed, the graph derived from them is restricted to the rest."""
     *outer, name = entries.split(".")
 
     def fix(whole: Any, result: Json) -> Any:
@@ -171,7 +171,7 @@ def _restricted(graph: Json, seqs: set[int]) -> Json | None:
         if ends[1] in shown and ends[0] in shown:
             edges.append(edge)
         elif ends[1] in shown:
-            # The start was cut: it is reported as missing, as if it had never been shown.
+            # The start was removed: it is reported as missing, as if it had never been shown.
             missing["branchFromThought" if edge["rel"] == "branch" else "revisesThought"].add(edge["from"])
     return {
         "nodes": list(shown.values()),

@@ -144,7 +144,7 @@ def trace_hydrate(ctx: Context, args: TraceHydrate) -> Json:
 
 
 def cut_bytes(text: str, limit: int) -> str:
-    """The text cut to `limit` UTF-8 bytes, never inside of a character."""
+    """The text truncated to `limit` UTF-8 bytes, never inside of a character."""
     raw = text.encode()
     return text if len(raw) <= limit else raw[:limit].decode(errors="ignore")
 
@@ -211,5 +211,5 @@ def _missing(meta: Json) -> list[str]:
 
 
 def _line(meta: Json) -> str:
-    """The line within which numbers increase: the branch of the thought."""
+    """The sequence within which numbers increase: the branch of the thought."""
     return str(meta.get("branchId") or "")

@@ -10,7 +10,7 @@ STEP = "step:"
 PUBLISHED = "CARD-PUB-"
 
 SHOWN = "|shown"
-"""An index tag of all nodes that are no drafts, so that a view finds them by an index. No real tag has a bar."""
+"""An index tag of all nodes except drafts, so that a view finds them by an index. No real tag contains a bar."""
 
 CARD_TYPES = ("frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update")
 """The node types that are cards: they are searchable and shown in thinking views."""
@@ -33,7 +33,7 @@ def default_tags(kind: str, tags: Iterable[str]) -> list[str]:
 
 
 def is_derived(tag: str) -> bool:
-    """Whether the system or a later operation sets this tag, so that it says nothing about the card's content."""
+    """Whether the system or a later operation sets this tag, so that it is not part of the card's content."""
     return tag in {CANON, DRAFT, PINNED} or tag.startswith((LANE, STEP))
 
 

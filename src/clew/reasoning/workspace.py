@@ -56,7 +56,7 @@ class Status(Bounded):
 
 
 def status_lines(result: Json, default_workspace: str) -> list[str]:
-    """The status in lines. A tight budget may have removed any field."""
+    """The status as lines. A tight budget may have removed any field."""
     policy, server = result.get("workspace_policy", {}), result.get("server", {})
     facts = {
         "checkout": result.get("checkout"),

@@ -1,4 +1,4 @@
-"""The account of each call: a figure in the metrics and, when they are on, a line in the log and a span."""
+"""Accounting for each call: metrics and, when enabled, a log line and a span."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")
 
 
 class Spans:
-    """Where the spans of calls go; the face that serves them sets it (see `traces`)."""
+    """Where the spans of calls are exported; set by the transport that serves them (see `traces`)."""
 
     exporter: Exporter | None = None
 
@@ -29,7 +29,7 @@ spans = Spans()
 
 
 def came_with(request: str, trace_parent: str | None) -> None:
-    """Note which HTTP request the calls of this context came with; their spans are children of its proxy's."""
+    """Record which HTTP request the calls of this context came with; their spans become children of its proxy's."""
     request_id.set(request)
     _trace_parent.set(trace_parent or "")
 

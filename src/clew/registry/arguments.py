@@ -1,4 +1,4 @@
-"""The door: raw arguments become a checked input, or an error that says what to write instead."""
+"""Argument validation: raw arguments become a validated input, or an error that shows what to write instead."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SHOWN = 5
 SELECTING = frozenset(
     {"id", "task", "plan", "target", "step", "step_id", "path", "branch", "workspace", "session", "job"}
 )
-"""Arguments that say what a call is about: without them it would be about something else."""
+"""Arguments that identify what a call is about: without them it would act on something else."""
 MOST_EXPLAINED = 100
-"""Faults that are looked at for words and for a mended call. Nobody who sent more can have meant them."""
+"""Errors that are checked for typos and for a corrected call; a longer list cannot be intended."""
 
 
 def check_raw(arguments: Any) -> Json:
-    """Refuse what no model should ever see: non-objects, huge or deep values, text that cannot be stored."""
+    """Reject what must never reach a model: non-objects, huge or deep values, text that cannot be stored."""
     if arguments is None:
         return {}
     if isinstance(arguments, str):
@@ -40,10 +40,10 @@ def check_raw(arguments: Any) -> Json:
 def without_secrets(operation: Operation, arguments: Json) -> tuple[Json, int]:
     """The arguments with secrets masked, and how many there were.
 
-    Every call passes here before anything else reads its arguments, so nothing that is derived from them (rows, index,
-    vectors, events, files, stored answers) can hold a secret, whichever operation it is.
+    Every call passes here before anything else reads its arguments, so nothing derived from them (rows, index,
+    vectors, events, files, cached responses) can contain a secret, whichever operation it is.
     """
-    from clew.secrets import masked  # its patterns take a while to compile, and a start reads no arguments
+    from clew.secrets import masked  # its patterns are slow to compile, and startup reads no arguments
 
     exact = {name: arguments[name] for name in operation.input.exact if name in arguments}
     shown, found = masked({name: value for name, value in arguments.items() if name not in exact})
@@ -51,7 +51,7 @@ def without_secrets(operation: Operation, arguments: Json) -> tuple[Json, int]:
 
 
 def _object_in(text: str) -> Any:
-    """The object that a text holds as JSON, as some models send it; else the text."""
+    """Parse a text that contains a JSON object, as some models send it; else return the text."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -59,7 +59,7 @@ def _object_in(text: str) -> Any:
 
 
 def check_inner(value: Any, where: str) -> Any:
-    """The same door for JSON that came inside a text, where the outer look saw only characters."""
+    """The same checks for JSON inside a string, which the first check treated as characters only."""
     _measure(value, where, 1, MAX_ARGUMENTS)
     return value
 
@@ -86,7 +86,7 @@ def _measure(value: Any, where: str, depth: int, room: int) -> int:
 
 
 def _storable(value: int | float) -> bool:
-    """Numbers that survive being written as JSON and read back: 64-bit integers and finite fractions."""
+    """Numbers that survive a JSON round trip: 64-bit integers and finite floats."""
     return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
@@ -112,11 +112,11 @@ def _text_room(text: str, where: str, room: int) -> int:
 
 UNKNOWN = "unknown argument"
 MOST_ARGUMENTS = 1_000
-"""More are no honest call, and explaining each of 370,000 unknown names took 17 seconds."""
+"""No valid call has more, and explaining each of 370,000 unknown names took 17 seconds."""
 
 
 def encodable(text: str) -> bool:
-    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
+    """Whether it can be encoded as UTF-8: half a surrogate pair cannot."""
     if text.isascii():
         return True
     try:
@@ -127,7 +127,7 @@ def encodable(text: str) -> bool:
 
 
 def parse(operation: Operation, arguments: Json) -> Input:
-    """The checked input of an operation."""
+    """The validated input of an operation."""
     if len(arguments) > MOST_ARGUMENTS:
         raise ClewError(
             "INVALID_INPUT",
@@ -139,22 +139,22 @@ def parse(operation: Operation, arguments: Json) -> Input:
     try:
         checked = operation.input.model_validate(named)
     except ValidationError as problem:
-        from clew.registry.understanding import understood  # most starts never see a wrong argument
+        from clew.registry.understanding import understood  # rarely needed: most processes never see a wrong argument
 
         meant = understood(operation.input, named, problem)
         if meant is None:
             raise explained(operation, named, problem) from None
-        named = check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
+        named = check_inner(meant, "arguments")  # the first check saw JSON inside a string as characters only
         checked = operation.input.model_validate(meant)
     if operation.writes:
-        from clew.registry.blank_forms import refuse_forms  # a start writes nothing
+        from clew.registry.blank_forms import refuse_forms  # not needed at startup
 
         refuse_forms(operation, named)
     return checked
 
 
 def _named(operation: Operation, arguments: Json) -> Json:
-    """The arguments under their own names; two names of one argument must not say different things."""
+    """The arguments under their canonical names; two aliases of one argument must not have different values."""
     named: Json = {}
     for given, value in arguments.items():
         name = operation.input.synonyms.get(given, given)
@@ -182,7 +182,7 @@ def argument_names(operation: Operation) -> list[str]:
 
 
 def explained(operation: Operation, arguments: Json, problem: ValidationError) -> ClewError:
-    """A validation error in words, with hints and calls that run."""
+    """Convert a validation error to a message with hints and calls that succeed."""
     errors = problem.errors(include_url=False, include_context=True, include_input=False)
     known = argument_names(operation)
     said = [_say(error, known) for error in errors[:MOST_EXPLAINED]]
@@ -202,7 +202,7 @@ def explained(operation: Operation, arguments: Json, problem: ValidationError) -
 
 
 def _missing(operation: Operation, errors: list[Any]) -> str:
-    """What to add, where nothing else is wrong: an example would be about another record than the caller's."""
+    """What to add, if nothing else is wrong: an example would be about another record than the caller's."""
     if any(error["type"] != "missing" or len(error["loc"]) > 1 for error in errors):
         return ""
     fields = {field.alias or name: field for name, field in operation.input.model_fields.items()}
@@ -211,7 +211,7 @@ def _missing(operation: Operation, errors: list[Any]) -> str:
 
 
 def complete_refusal(operation: Operation | None, error: ClewError) -> None:
-    """Every refused input says of what kind the fault is and shows a call that is well-formed, whoever refused it."""
+    """Add the kind of error and a well-formed call to every refused input, whichever check refused it."""
     if error.code != "INVALID_INPUT":
         return
     error.hints = error.hints or [{"kind": "value"}]
@@ -255,7 +255,7 @@ def _type_hint(field: str, expected: str) -> Hint:
 
 
 def _path(location: tuple[Any, ...]) -> str:
-    """`steps[2].title`; the names pydantic gives to union members are left out."""
+    """Format a location as `steps[2].title`, without the names that pydantic gives to union members."""
     text = ""
     for part in location:
         if isinstance(part, int):
@@ -267,7 +267,7 @@ def _path(location: tuple[Any, ...]) -> str:
 
 
 def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str | None:
-    """The known name that was probably meant."""
+    """The known name that was probably intended."""
     # Compared without underscores and case, so that `taskId` is nearest to `task_id`.
     folded = {candidate.replace("_", "").lower(): candidate for candidate in known}
     plain = shorten(name, 60).replace("_", "").lower()
@@ -301,13 +301,13 @@ _RECORD = re.compile(r"[A-Z]{1,6}-[\w-]{1,24}")
 
 
 def _about(arguments: Json) -> str | None:
-    """The record that a call is about, by its id."""
+    """The id of the record that a call is about."""
     given = [arguments.get(name) for name in ("id", "block_id", "task")]
     return next((id for id in given if isinstance(id, str) and _RECORD.fullmatch(id)), None)
 
 
 def fitting(operation: Operation, arguments: Json, error: ClewError) -> Json | None:
-    """Of arguments that were meant for another tool, those that this one takes, where it understands the rest."""
+    """Of arguments intended for another tool, those that this one accepts, if the rest is valid."""
     named = under_own_names(operation, arguments)
     unknown = {str(hint.get("field")) for hint in error.hints if hint.get("kind") == "unknown_argument"}
     if operation.destructive or len(unknown) < len(error.hints) or unknown & SELECTING:
@@ -321,14 +321,14 @@ def fitting(operation: Operation, arguments: Json, error: ClewError) -> Json | N
 
 
 def _repaired(operation: Operation, arguments: Json, errors: list[Any]) -> Json | None:
-    """The arguments with misspelt names corrected, numbers moved into range, and without what cannot be understood
-    and need not be given; None where that is not all that is wrong."""
+    """The arguments with misspelled names corrected, numbers clamped to their range, and invalid optional values
+    removed; None if other errors remain."""
     repaired = dict(arguments)
     for error in errors:
-        # A misspelt name may be the missing one; the check below tells.
+        # A misspelled name may be the missing one; the validation below decides.
         if error["type"] != "missing" and not _repair(operation, repaired, error):
             return None
-    # Tried, not trusted: a suggestion that is refused again would cost the agent a second round.
+    # Validated before it is suggested: a suggestion that is refused again would cost the agent a second round.
     return repaired if _is_valid(operation, repaired) and says_enough(operation, repaired) else None
 
 
@@ -337,7 +337,7 @@ def says_enough(operation: Operation, arguments: Json) -> bool:
 
 
 def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
-    """Correct or leave out what one error is about; False where it cannot be left out."""
+    """Correct or remove what one error is about; False if it cannot be removed."""
     name, is_deeper = str(error["loc"][0]), len(error["loc"]) > 1
     if error["type"] in {"greater_than_equal", "less_than_equal"} and not is_deeper:
         context = error.get("ctx", {})
@@ -354,10 +354,10 @@ def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
     if near is not None and near not in repaired:
         repaired[near] = _taken(operation, repaired, near, value)
         return True
-    # What was meant to hold the call back, or says most of it, must not get lost.
+    # Never drop what was meant to restrict the call, or holds most of its content.
     if operation.destructive or "dry" in name or (known and isinstance(value, dict | list)):
         return False
-    # Without what selects a record, something else would be written.
+    # Without the argument that selects a record, something else would be written.
     return not (operation.writes and name.removesuffix("s").removesuffix("_id") in SELECTING)
 
 
@@ -366,7 +366,7 @@ def _is_names(value: Any) -> bool:
 
 
 def _leave_out_within(repaired: Json, location: tuple[Any, ...]) -> bool:
-    """Leave out a field of an object within an argument, of which the operation knows nothing."""
+    """Remove a field of a nested object that the operation does not know."""
     from clew.registry.understanding import path_in, without
 
     path = path_in(repaired, location)
@@ -377,13 +377,13 @@ def _leave_out_within(repaired: Json, location: tuple[Any, ...]) -> bool:
 
 
 def _near_argument(name: str, operation: Operation) -> str | None:
-    """The argument that was meant. One that selects must be spelled nearly so: else it names another record."""
+    """The argument that was intended. One that selects needs a higher similarity: else it names another record."""
     near = nearest(name, argument_names(operation))
     return near if near not in SELECTING else nearest(name, argument_names(operation), 0.75)
 
 
 def _taken(operation: Operation, rest: Json, name: str, value: Any) -> Any:
-    """The value, or the first of a list where the argument takes one."""
+    """The value, or the first item of a list if the argument takes a single value."""
     is_list = isinstance(value, list) and len(value) > 0
     return value[0] if is_list and not _is_valid(operation, {**rest, name: value}) else value
 

@@ -1,4 +1,4 @@
-"""Forms: texts that wait for somebody's own words. What writes refuses them, so that nothing unread passes for said."""
+"""Template texts with unfilled placeholders. Write operations refuse them, so that no template is stored as content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CARD_FORMS: dict[str, tuple[str, str]] = {
     "note": ("Something worth keeping", "In your own words."),
     "update": ("What changed", "Before, after, and what that means for the rest."),
 }
-"""What a card of each type asks for: its title and its text."""
+"""The template for a card of each type: its title and its text."""
 
 NOTE_FORMS: dict[str, tuple[tuple[str, str], ...]] = {
     "initiative": (
@@ -43,35 +43,35 @@ NOTE_FORMS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Consequences", "<fill: what gets easier, what gets harder>"),
     ),
 }
-"""Headings of a note, and what belongs under each."""
+"""Headings of a note, and the prompt under each."""
 
 EVERYTHING = ""
 VERBATIM: dict[str, tuple[str, ...]] = {
-    # Another operation is called with them, and looks at them itself.
+    # Passes them to another operation, which checks them itself.
     "op_call": ("arguments",),
     "tasks_batch": ("operations",),
     "thoughtbox_gateway": ("args",),
-    # What happened: a client's hook, a witness or a runner tells what was run and printed, and cannot put it otherwise.
+    # Facts: a client's hook, a witness or a runner reports what was run and printed, and cannot rephrase it.
     "hook_event": (EVERYTHING,),
     "tasks_receipt_record": ("command", "output_tail", "files", "stamps"),
     "tasks_jobs_report": ("message", "meta"),
     "tasks_jobs_complete": ("summary", "meta"),
-    # What came from elsewhere is taken in as it is.
+    # External content is imported unchanged.
     "session_import": ("export", "content"),
     "notebook_load": ("content",),
-    # Programs and patterns may speak of forms.
+    # Programs and patterns may contain placeholders.
     "notebook_add_cell": ("content",),
     "notebook_update_cell": ("content",),
     "guard_propose": ("paths", "commands", "must", "must_not"),
     "remember": ("guard",),
-    # The form is the work: whoever takes the job fills it in.
+    # The template is the work: the agent that takes the job fills it in.
     "tasks_jobs_create": ("prompt",),
     "tasks_macro_fanout_jobs": ("prompt",),
-    # Forms among receipts are dropped, and the gate answers for what is left, as the seed has it.
+    # Templates among receipts are dropped, and the gate checks what is left, as the seed has it.
     "tasks_evidence_capture": ("items", "artifacts", "checks", "attachments"),
     "tasks_macro_close_step": ("proof",),
 }
-"""Arguments of operations that write in which a form is no mistake, with the reason."""
+"""Arguments of write operations in which a template is allowed, with the reason."""
 
 _PLACEHOLDER = re.compile(r"<\s*fill", re.IGNORECASE)
 
@@ -86,15 +86,15 @@ _HEADINGS = frozenset(f"## {heading}" for form in NOTE_FORMS.values() for headin
 
 
 def has_placeholder(text: str) -> bool:
-    """Whether `<fill` stands where somebody's own words belong."""
+    """Whether the text contains a `<fill` placeholder."""
     return "<" in text and _PLACEHOLDER.search(text) is not None
 
 
 def is_unfilled(text: str) -> bool:
-    """Whether a text still waits to be filled in: it holds a placeholder, or is a template and nothing else."""
+    """Whether a text is not filled in: it contains a placeholder, or is an unchanged template."""
     if has_placeholder(text):
         return True
-    # Every text that is written comes by here, and few begin like a form.
+    # Called for every text that is written, and few begin like a template.
     start = text.lstrip()
     return (start.startswith(_BEGINNINGS) and _plain(start) in CARD_TEXTS) or (
         start.startswith("## ") and _says_nothing(start)
@@ -102,15 +102,15 @@ def is_unfilled(text: str) -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    """Whether it is the headings of a note with nothing under them."""
+    """Whether it consists of the headings of a note with nothing under them."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return bool(lines) and all(line in _HEADINGS for line in lines)
 
 
 def refuse_forms(operation: Operation, arguments: Json) -> None:
-    """Refuse what nobody filled in, with the same call without it where that still says something.
+    """Refuse texts that are not filled in, and suggest the same call without them if anything is left.
 
-    For operations that write: in a question a form is no mistake.
+    For write operations only: in a query a template is allowed.
     """
     exempt = VERBATIM.get(operation.name, ())
     if EVERYTHING in exempt:
@@ -133,7 +133,7 @@ def _refusal(operation: Operation, arguments: Json, looked_at: Json, field: str)
 
 
 def _way_out(operation: Operation, repaired: Json) -> Suggestion:
-    """The call with what was said in it; where nobody said anything, what it takes."""
+    """The call with the text that was filled in; if there is none, what the operation takes."""
     schema = suggest("op_search", "Shows what it takes.", "medium", query=operation.name, detail="schema")
     if not any(" " in text for text in _texts(repaired)):
         return schema
@@ -153,7 +153,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _unfilled(value: Any, where: str) -> Iterator[str]:
-    """The fields whose text is a form, in order."""
+    """The fields whose text is an unfilled template, in order."""
     if isinstance(value, str):
         if is_unfilled(value):
             yield where
@@ -171,7 +171,7 @@ def _filled_lines(text: str) -> str | None:
 
 
 def _filled(value: Any) -> Any:
-    """The value without the lines that nobody filled in; None when nothing else was there."""
+    """The value without the lines that are not filled in; None if nothing else is left."""
     if isinstance(value, str):
         return _filled_lines(value) if is_unfilled(value) else value
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Output budgets: each result says in which order it gives things up; `budget_fit` does the counting.
+"""Output budgets: each result declares in which order it is truncated; `budget_fit` does the counting.
 
-A budget counts characters of the compact JSON of the result without its `budget` field. Steps are tried in order. A
-step first gives up as little as is needed; only when its last resort is not enough comes the next one. So a larger
+A budget counts characters of the compact JSON of the result without its `budget` field. Steps are applied in order. A
+step first removes as little as is needed; the next one runs only when its last resort is not enough. So a larger
 budget never shows less, and the same state and budget give the same bytes.
 """
 
@@ -27,9 +27,9 @@ def size(value: Any) -> int:
 
 
 class Follow(NamedTuple):
-    """A field that may only speak of what a shortened list still holds, such as edges of the nodes shown.
+    """A field that may only refer to what a shortened list still contains, such as edges of the nodes shown.
 
-    `mend` gets the field's value before anything was shortened and the result as it is now, and returns the new value.
+    `mend` gets the field's value before truncation and the current result, and returns the new value.
     """
 
     path: str
@@ -40,12 +40,12 @@ class Follow(NamedTuple):
 class Trim:
     """Shorten a list from one end, keeping at least `floor` items.
 
-    With `around`, it is shortened from both ends: that path of the result holds the `key` of the item that was asked
-    for, which is the last to go.
+    With `around`, it is shortened from both ends: that path of the result contains the `key` of the requested item,
+    which is removed last.
 
-    With `page`, the pagination object at that path is made to continue after what was kept: `key` names the field of
-    an item that the cursor counts in. A list without such an object may name the fields that stand for it: `count`
-    is set to what is left, `more` to true when something was left out.
+    With `page`, the pagination object at that path is updated to continue after what was kept: `key` names the item
+    field that the cursor counts in. A list without such an object may name the equivalent fields: `count`
+    is set to the number of items left, `more` to true when something was left out.
     """
 
     path: str
@@ -58,8 +58,8 @@ class Trim:
     count: str | None = None
     more: str | None = None
     mixed: bool = False
-    """The list is not in the order of the key: the cursor goes right above the newest item that was left out. A reader
-    who pages on may meet an item twice and misses none."""
+    """The list is not sorted by the key: the cursor is placed right above the newest item that was left out. A reader
+    who pages on may see an item twice and misses none."""
     around: str | None = None
 
     @property
@@ -68,22 +68,22 @@ class Trim:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The fields that stand in every form of an item, because something outside of the list speaks of them."""
+        """The fields kept in every short form of an item, because something outside of the list refers to them."""
         return (self.key,) if self.mixed or self.around else ()
 
     def dependents(self) -> list[str]:
-        """The fields of the result that say something of the length of the list."""
+        """The fields of the result that depend on the length of the list."""
         paths = [self.page, self.count, self.more, *(follow.path for follow in self.follows)]
         return [path.split(".")[0] for path in paths if path is not None]
 
 
 class Clip(NamedTuple):
-    """Cut the strings at a path (`entries[].content`) to a number of characters."""
+    """Truncate the strings at a path (`entries[].content`) to a number of characters."""
 
     path: str
     chars: int
     whole_lines: bool = False
-    """Cut behind a line, and never in the first, so that what is left can be pasted."""
+    """Truncate at the end of a line, and never in the first, so that what is left can be pasted."""
 
 
 class Drop(NamedTuple):
@@ -93,7 +93,7 @@ class Drop(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """Keep only some fields of an object: what it takes to know the thing and to ask for it again."""
+    """Keep only some fields of an object: those that identify it and retrieve it again."""
 
     path: str
     names: tuple[str, ...]
@@ -103,31 +103,31 @@ Step = Trim | Clip | Drop | Pick
 
 
 def drops(*paths: str, of: str = "") -> tuple[Drop, ...]:
-    """Remove several fields, one after the other; `of` is what their paths begin with."""
+    """Remove several fields, one after the other; `of` is the prefix of their paths."""
     return tuple(Drop(of + path) for path in paths)
 
 
 def shrinking(text: str, cuts: tuple[int, int], rows: Trim, *between: Step) -> tuple[Step, ...]:
-    """Shorten the texts of a list, keep one item, shorten its text, and let it go at last."""
+    """Shorten the texts of a list, keep one item, shorten its text, and finally remove it."""
     first, last = (Clip(text, chars) for chars in cuts)
     return (first, replace(rows, floor=1), last, *between, rows)
 
 
 class Budget(NamedTuple):
-    """The default limit of an operation (one number, or one for each toolset) and what it gives up, in order."""
+    """The default limit of an operation (one number, or one per toolset) and the truncation steps, in order."""
 
     steps: tuple[Step, ...] = ()
     default: int | dict[str, int] | None = None
     keep: tuple[str, ...] = ()
-    """Fields that survive into the minimal answer while they fit."""
+    """Fields that are kept in the minimal response while they fit."""
     report: str | None = None
-    """Object whose `truncated_fields` names what was given up, as far as the object itself still stands."""
+    """Object whose `truncated_fields` lists what was removed, as long as the object itself is kept."""
     handles: tuple[str, ...] = ()
-    """Fields that no budget takes away: they come back beside the numbers in `budget`, which are not counted."""
+    """Fields that no budget removes: they are returned next to the numbers in `budget`, which are not counted."""
     once: tuple[str, ...] = ()
-    """Arguments that act on something. A call that is suggested again for its answer leaves them out."""
+    """Arguments with side effects. A call that is suggested again to read its response leaves them out."""
     rest: Callable[[Result], Suggestion] | None = None
-    """From the whole result to the read that shows what was left out, for a call that must not be repeated for it."""
+    """Maps the whole result to the read that shows what was left out, for a call that must not be repeated."""
 
     def default_for(self, toolset: str) -> int | None:
         return self.default[tier_of(toolset)] if isinstance(self.default, dict) else self.default

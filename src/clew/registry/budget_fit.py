@@ -1,4 +1,4 @@
-"""Fitting a result into its budget: what is given up in which order, what is said of it, and what is left at least."""
+"""Fits a result into its budget: what is removed in which order, how it is reported, and what is always kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.registry.short_form import NAMES, named
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
 
 UNDECLARED = 200_000
-"""Most characters of an answer whose operation declares no budget: some 50,000 tokens, already too much for a model."""
+"""Maximum characters of a response without a declared budget: some 50,000 tokens, already too much for a model."""
 
 
 class Fitted(NamedTuple):
@@ -34,7 +34,7 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
     used = size(result)
     if used <= limit:
         return Fitted(result, limit, used, False, False, clamped, {})
-    # A copy, because steps change it in place, and a minimal answer starts again from what the operation returned.
+    # A copy, because steps change it in place, and a minimal response starts again from the original result.
     shrunk = copy.deepcopy(result)
     # Before anything is counted: `true` is one character shorter than `false`, and the sizes must be those that are
     # sent.
@@ -58,7 +58,7 @@ def _lists(result: Result) -> dict[str, list[Any]]:
 
 
 def asked_for(budget: Budget) -> list[Trim]:
-    """The lists that are never emptied while the name of an item fits; the one that counts most comes last."""
+    """The lists that are never emptied while the name of an item fits; the most important one comes last."""
     found: dict[str, Trim] = {}
     for place, step in enumerate(budget.steps):
         if isinstance(step, Trim) and keeps_a_list(step, budget.steps[place + 1 :]):
@@ -76,12 +76,12 @@ def _name_only(result: Result, step: Trim) -> None:
 def bounded(result: Result, budget: Budget, given: list[int], default: int | None) -> tuple[Result, Fitted | None]:
     """The result within the smallest limit given, else within the default grown to fit; with its `budget` object.
 
-    Whoever may be cut says whether it was; an operation that cuts by itself has said so already.
+    The object reports whether anything was truncated; an operation that truncates by itself has reported it already.
     """
     result = {"truncated": False, **result}
     if not given and default is None:
         return result, None
-    # A caller who names no limit never loses anything because of the default, only because of the hard end.
+    # A caller without a limit loses nothing to the default, only to the hard maximum.
     limit = min(given) if given else escalated(default or 0, size(result))
     fitted = fit(result, budget, limit)
     described: Result = {
@@ -89,13 +89,13 @@ def bounded(result: Result, budget: Budget, given: list[int], default: int | Non
         "used_chars": fitted.used_chars,
         "truncated": fitted.truncated,
     }
-    # Handles are what a caller needs to ask for the rest, so even the smallest budget leaves them.
+    # Handles are needed to request the rest, so even the smallest budget keeps them.
     described.update({name: result[name] for name in budget.handles if name in result})
     return {**fitted.result, "budget": described}, fitted
 
 
 def cut(result: Result, limit: int = UNDECLARED) -> tuple[Result, dict[str, str]]:
-    """A result that no budget describes, within the limit; and what the caller is told."""
+    """A result without a declared budget, truncated to the limit; and the fields for the report to the caller."""
     fitted = fit(result, _general_budget(result), limit)
     left = ", ".join(_descriptions(fitted.left_out)) or "long texts"
     told = warning(
@@ -107,9 +107,9 @@ def cut(result: Result, limit: int = UNDECLARED) -> tuple[Result, dict[str, str]
 
 
 def _general_budget(result: Result) -> Budget:
-    """What such a result gives up: the ends of its longest lists, then the ends of its longest texts.
+    """The steps for such a result: the ends of its longest lists, then the ends of its longest texts.
 
-    Lists inside of list items are left alone: trying out how much fits costs a look at the whole result for each.
+    Lists inside of list items are skipped: trying out how much fits would serialize the whole result for each.
     """
     lists, texts = _weights(result)
     longest = [path for path, _ in sorted(lists.items(), key=lambda item: (-item[1], item[0]))]
@@ -135,7 +135,7 @@ def _weights(result: Result) -> tuple[dict[str, int], dict[str, int]]:
             texts[path] = texts.get(path, 0) + len(value)
         elif isinstance(value, dict):
             for name, item in value.items():
-                # Names like these would read as paths, so what is below them cannot be addressed by a step.
+                # Names like these would read as paths, so no step can address what is below them.
                 if "." not in name and not name.endswith("[]"):
                     walk(item, f"{path}.{name}" if path else name)
         elif isinstance(value, list):
@@ -150,7 +150,7 @@ def _weights(result: Result) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def budget_warnings(fitted: Fitted) -> list[dict[str, str]]:
-    """What a caller is told about what was left out."""
+    """Warnings about what was left out."""
     found = []
     if fitted.clamped:
         found.append(warning("BUDGET_MIN_CLAMPED", f"max_chars raised to {SMALLEST}", "Give a larger max_chars."))
@@ -172,23 +172,23 @@ def _left(fitted: Fitted) -> str:
 
 
 def _descriptions(left_out: dict[str, int]) -> list[str]:
-    """How many items of a list, or just the name of what lost something inside."""
+    """Per list the number of items left out, else just the name of the field that was shortened."""
     told = {path.split(".")[0].removesuffix("[]"): "" for path in sorted(left_out)}
     told |= {path: f"{count} of " for path, count in left_out.items() if "." not in path and count > 1}
     return [f"{count}{name}" for name, count in told.items()]
 
 
 def escalated(default: int, needed: int) -> int:
-    """The limit that a caller without a budget gets: doubled until nothing is lost, up to a hard end."""
+    """The limit of a caller without a budget: doubled until nothing is lost, up to a hard maximum."""
     limit = default
-    # Doubled, not set to what is needed: the limit that is shown stays the same while the answer grows a little.
+    # Doubled, not set to what is needed: the limit that is shown stays the same while the response grows a little.
     while limit < needed and limit < LARGEST:
         limit *= 2
     return min(limit, LARGEST)
 
 
 def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Result:
-    """What fits of an answer that no step makes small enough: each candidate that still has room, in order."""
+    """The minimal response if no step is enough: each candidate that still fits, in order."""
     kept: Result = {}
     for name, value in _candidates(result, shrunk, budget, kept):
         fitting = _as_fits(name, value, budget, limit - size({**kept, name: 0, "truncated": True}) + 1)
@@ -200,9 +200,9 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
 
 
 def _candidates(result: Result, shrunk: Result, budget: Budget, kept: Result) -> Iterator[tuple[str, Any]]:
-    """Fields that a minimal answer may show, the most important first; a later value of a field is a fuller one.
+    """Fields that a minimal response may show, the most important first; a later value of a field is a fuller one.
 
-    The name of the thing that was asked for, the list that is given up last by one item, what counts or pages that
+    The name of the requested record, the list that is truncated last with one item, the counts and pagination of that
     list, the fields that the budget keeps, a label for the item, and whatever else the steps have left. Fields that a
     step dropped come back as candidates: here `keep` decides. `kept` is what was shown so far.
     """
@@ -227,10 +227,10 @@ def _named(names: Iterable[str], values: Result) -> Iterator[tuple[str, Any]]:
 
 
 def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
-    """A value within the room; None where it does not fit.
+    """A value that fits the room; None if it does not fit.
 
-    An object that the budget keeps is given with its plain fields, as many as fit; any other only whole, for half of a
-    pagination would mislead.
+    An object that the budget keeps is returned with as many scalar fields as fit; any other only whole, because half
+    of a pagination object would mislead.
     """
     if size(value) <= room:
         return value
@@ -238,7 +238,7 @@ def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
 
 
 def _subject(result: Result, budget: Budget) -> Result:
-    """The thing that an answer is about, by its name alone: what a budget keeps first, if that is an object."""
+    """The subject of a response, by its name alone: the first field that the budget keeps, if that is an object."""
     field = budget.keep[0] if budget.keep else ""
     thing = result.get(field)
     called = _called(thing) if isinstance(thing, dict) else {}
@@ -246,19 +246,19 @@ def _subject(result: Result, budget: Budget) -> Result:
 
 
 def _called(thing: Result) -> Result:
-    """What names a thing, where it has an id."""
+    """The fields that name a record, if it has an id."""
     name = next((name for name in NAMES if isinstance(thing.get(name), str)), None)
     return {} if name is None else {name: thing[name]}
 
 
 def _last_trim(budget: Budget) -> Trim:
-    """The step that would empty the list that counts most."""
+    """The step that would empty the most important list."""
     last = budget.steps[-1] if budget.steps else None
     return last if isinstance(last, Trim) and not last.floor else Trim("")
 
 
 def _last_list(shrunk: Result, step: Trim) -> Result:
-    """The list that the last step would empty, alone in its place; nothing where it is empty."""
+    """The list that the last step would empty, alone at its path; empty if the list is empty."""
     for holder, name in places(shrunk, step.path):
         value: Any = holder[name]
         for part in reversed(step.path.split(".")):
@@ -268,9 +268,9 @@ def _last_list(shrunk: Result, step: Trim) -> Result:
 
 
 def _slim(value: Any, room: int) -> Result | None:
-    """An object without its lists, in its order, as far as there is room; None where nothing is left.
+    """An object without its lists, in its order, as far as it fits; None if nothing is left.
 
-    What names it comes first, and without its name nothing is told of it.
+    Its name comes first, and without its name nothing else is included.
     """
     if not isinstance(value, dict):
         return None

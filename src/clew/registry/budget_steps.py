@@ -1,4 +1,4 @@
-"""The steps of a budget, carried out on a result: what is shortened, and what has to follow."""
+"""Applies the steps of a budget to a result: what is shortened, and which fields are updated to match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.registry.short_form import short_forms
 def give_up(
     result: Result, step: Step, limit: int, left_out: dict[str, int], report: str | None, least: bool = False
 ) -> None:
-    """Carry out one step, as far as is needed. With `least`, a list keeps its foremost item in a short form."""
+    """Apply one step, as far as is needed. With `least`, a list keeps its first item in a short form."""
     for holder, name in list(places(result, step.path)):
         if isinstance(step, Trim):
             _trim(ListCut(result, holder, name, step, report), limit, left_out, least)
@@ -29,9 +29,9 @@ def give_up(
 
 
 def _tell(result: Result, report: str | None, path: str, given_up: bool) -> None:
-    """Keep the list of what was given up in step with the result, so that it is counted like the rest.
+    """Update the list of truncated fields in the result, so that it is counted like the rest.
 
-    Two levels of a path say enough, and a whole section stands for its parts.
+    Two levels of a path are enough, and a whole section replaces its parts.
     """
     holder = result.get(report) if report is not None else None
     if isinstance(holder, dict):
@@ -53,8 +53,8 @@ def _is_reported(result: Result, report: str | None, path: str) -> bool:
 class ListCut:
     """One list of a result while it is shortened, with the fields that depend on its length.
 
-    These are written anew for each length that is tried, from their state before the first try. So the size that is
-    measured is the size of the answer as it would be sent.
+    These are computed again for each length that is tried, from their original state. So the size that is
+    measured is the size of the response as it would be sent.
     """
 
     def __init__(self, result: Result, holder: dict[str, Any], name: str, step: Trim, report: str | None) -> None:
@@ -71,7 +71,7 @@ class ListCut:
 
     @property
     def foremost(self) -> Any:
-        """The item that counts most: lists are cut from the other end."""
+        """The most important item: lists are truncated from the other end."""
         return self.items[self._first_of(1)]
 
     def keep(self, count: int) -> None:
@@ -79,14 +79,14 @@ class ListCut:
         self.show(self.items[first : first + count])
 
     def _first_of(self, count: int) -> int:
-        """Where the part of so many items begins that is kept. Each larger part holds all smaller ones."""
+        """Start index of a slice of this many items. Each larger slice contains all smaller ones."""
         room = len(self.items) - count
         if self.step.around is not None:
             return min(max(self._middle() - count // 2, 0), room)
         return room if self.step.drop == "first" else 0
 
     def _middle(self) -> int:
-        """The place of the item that was asked for; of the next one, where it is not in the list itself."""
+        """The index of the requested item; of the next one, if it is not in the list itself."""
         wanted = next((place[field] for place, field in places(self.result, self.step.around or "")), 0)
         found = (place for place, item in enumerate(self.items) if item[self.step.key] >= wanted)
         return next(found, len(self.items) - 1)
@@ -105,12 +105,12 @@ class ListCut:
         _tell(self.result, self.report, self.step.path, self._told or shortened or count < whole)
 
     def remove(self) -> None:
-        """Take the list away; what counts or pages it says that nothing of it was shown."""
+        """Remove the list; its counts and pagination then show that nothing of it was returned."""
         self.show([])
         del self.holder[self.name]
 
     def forms(self) -> list[Result]:
-        """The foremost item in its short forms, the longest first."""
+        """The first item in its short forms, the longest first."""
         return list(short_forms(self.foremost, *self.step.needed))
 
 
@@ -123,7 +123,7 @@ def _trim(cut: ListCut, limit: int, left_out: dict[str, int], least: bool) -> No
         cut.keep(count)
         return size(cut.result) <= limit
 
-    # The largest count that fits can be found by halving: the answer only grows with the count.
+    # Binary search for the largest count that fits: the response only grows with the count.
     count = _most(len(items), cut.step.floor, fits)
     cut.keep(count)
     if count == 0 and _shorten(cut, limit, least):
@@ -133,28 +133,28 @@ def _trim(cut: ListCut, limit: int, left_out: dict[str, int], least: bool) -> No
 
 
 def _shorten(cut: ListCut, limit: int, least: bool) -> bool:
-    """Show the foremost item in the longest short form that fits; whether there is one."""
-    # The last form is the name alone; of a list that must stay it is left when nothing else can be given up.
+    """Show the first item in the longest short form that fits; returns whether there is one."""
+    # The last form is the name alone; of a list that must be kept it is used when nothing else can be removed.
     forms = cut.forms()[:-1] if least else cut.forms()
     for form in forms:
         cut.show([form], shortened=True)
         if size(cut.result) <= limit:
             return True
     if not (forms and least):
-        # An empty list would say that there is nothing.
+        # An empty list would mean that there are no items.
         cut.remove()
     return bool(forms and least)
 
 
 def keeps_a_list(step: Step, later: Sequence[Step]) -> bool:
-    """Whether a step may empty a list that no later step takes away: then the list is something that was asked for."""
+    """Whether a step may empty a list that no later step removes: then the list was requested by the caller."""
     if not isinstance(step, Trim) or step.floor:
         return False
     return not any(isinstance(other, Drop) and f"{step.path}.".startswith(f"{other.path}.") for other in later)
 
 
 def _most(high: int, low: int, fits: Callable[[int], bool]) -> int:
-    """The largest count from low to high that fits; low when none does."""
+    """The largest count from low to high that fits; low if none does."""
     while low < high:
         middle = (low + high + 1) // 2
         if fits(middle):

@@ -27,11 +27,11 @@ from clew.registry.wishes import VECTORS, write_vectors
 
 INDEX = Path(__file__).with_name("index.json")
 PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "facts.js"
-DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
+DOCS = Path(__file__).parents[3] / "docs"  # exists in a source tree only
 
 
 def index() -> dict[str, list[Json]]:
-    """Everything that Clew declares, in a fixed order; a test may have declared more in this process."""
+    """Everything that Clew declares, sorted; a test may have declared more in this process."""
     import_everything()
     ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(tier_listing(item.name)), item.name))
     return {
@@ -79,12 +79,12 @@ def input_schema(item: Operation) -> Json:
         schema.get("properties", {}).pop("workspace", None)
     schema.pop("description", None)
     _list_synonyms(item, schema)
-    # Only a router takes arguments that are not its own: it hands them to operations that check them.
+    # Only a router accepts extra arguments: it forwards them to operations that validate them.
     return {"type": "object", **schema, "additionalProperties": item.input.model_config.get("extra") == "allow"}
 
 
 def _list_synonyms(item: Operation, schema: Json) -> None:
-    """Put names that a contract lists beside the ones they stand for, of which then neither is required."""
+    """Add the aliases that a contract lists to the schema; neither the alias nor its argument is then required."""
     for name in item.input.listed:
         own = item.input.synonyms[name]
         schema["properties"][name] = {**schema["properties"][own], "description": f"Same as {own}."}
@@ -93,7 +93,7 @@ def _list_synonyms(item: Operation, schema: Json) -> None:
 
 
 def slim(value: Any) -> Any:
-    """Without titles and null defaults, and `x | null` as plain `x`: a missing argument says the same."""
+    """Without titles and null defaults, and `x | null` as plain `x`: a missing argument means the same."""
     if isinstance(value, list):
         return [slim(item) for item in value]
     if not isinstance(value, dict):
@@ -114,7 +114,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _properties(properties: Json) -> Json:
-    """Here `title` is a field's name and stays."""
+    """Here `title` is a field's name and is kept."""
     return {name: slim(schema) for name, schema in properties.items()}
 
 
@@ -142,7 +142,7 @@ def _prompt(item: resources.Prompt) -> Json:
 
 
 def page_facts() -> str:
-    """What the page must know of the declarations, as a JavaScript module: it repeats none of this by hand."""
+    """Facts from the declarations that the page needs, as a JavaScript module, so that it repeats none by hand."""
     from clew.kinds.statuses import MEANING
     from clew.ledger.cipher import KINDS
 
@@ -159,7 +159,7 @@ def page_facts() -> str:
 
 
 def _by_lines(fact: Any) -> str:
-    """One line for each entry, so that a difference names what has changed."""
+    """One line per entry, so that a diff shows what changed."""
     if isinstance(fact, dict):
         lines = [f"  {orjson.dumps(key).decode()}: {orjson.dumps(value).decode()}" for key, value in fact.items()]
         return "\n".join(["{", ",\n".join(lines), "}"])
@@ -167,7 +167,7 @@ def _by_lines(fact: Any) -> str:
 
 
 def _status_words() -> dict[str, str]:
-    """The status words under the names that the code gives them."""
+    """The status labels under the names that the code uses."""
     return {name: value for name, value in vars(statuses).items() if name.isupper() and isinstance(value, str)}
 
 

@@ -1,4 +1,4 @@
-"""One call on its way through the dispatcher."""
+"""The state of one call while the dispatcher handles it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Who is calling, and what is kept of a caller between its calls: its focus, its checkout, and what it has seen.
+"""The caller of each call, and the state kept between its calls: its focus, its checkout, and what it has seen.
 
-A caller that gives no agent id has the client's name for itself with the number of its connection: `claude-code-3`.
-`auto` stands for an id that is made once and kept in the store, so that leases survive a restart.
+A caller without an agent id is identified by the client name with its connection number: `claude-code-3`.
+`auto` means an id that is generated once and kept in the store, so that leases survive a restart.
 
-What is kept belongs to an agent and its connection, never to the workspace, so that two agents do not move each other.
-The family is the agent without the number of its connection: a new connection of the same client reads what its family
-left behind, but never acts on it.
+State belongs to an agent and its connection, never to the workspace, so that two agents do not move each other.
+The family is the agent without the connection number: a new connection of the same client reads the state that its
+family left, but never acts on it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AUTO = "auto"
 _KEY = "default_agent_id"
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
 _NAME = 48
-"""Characters of a client's name; an agent id has 64, and the number needs some."""
+"""Maximum length of a client name; an agent id has 64 characters, and the number needs some."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -48,12 +48,12 @@ def _make(database: Database, clock: Clock) -> str:
 
 
 def client_family(connection: Connection) -> str:
-    """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
+    """The client name as an agent id, empty if it has none: shared by all of its connections."""
     return _family(connection.client or "")
 
 
 class ConnectedClients(DatabaseResource):
-    """The clients that connected to this process, whether or not they have written anything yet."""
+    """The clients that connected to this process, including those that have not written anything yet."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -70,13 +70,13 @@ def _family(client: str) -> str:
 
 
 def client_author(database: Database, connection: Connection, writes: bool) -> str | None:
-    """The client's name, with the connection's number once it has written something.
+    """The client name, with the connection number once it has written something.
 
-    Numbers come from the store, so that two processes of one client never share one. A call that only reads takes
-    none: it must not wait for whoever is writing.
+    Numbers come from the store, so that two processes of one client never share one. A read-only call does not
+    allocate one: it must not wait for a writer.
     """
     name = client_family(connection)
-    # A stateless request over HTTP has no connection that could own a number; all of them are the client as such.
+    # A stateless request over HTTP has no connection that could own a number; all of them share the client name.
     if not name or not connection.durable:
         return name or None
     if connection.number is None and writes:
@@ -88,7 +88,7 @@ def client_author(database: Database, connection: Connection, writes: bool) -> s
 
 def _next_number(database: Database, name: str, session: str | None) -> int:
     with database.write() as tx:
-        # A session of MCP may go from server to server between its calls, and is the same connection on all of them.
+        # An MCP session may move between servers from call to call, and is the same connection on all of them.
         known = number_of(tx, session)
         if known is None:
             known = next_count(tx, "", f"client:{name}")
@@ -105,7 +105,7 @@ def base36(number: int) -> str:
 
 
 class Caller(NamedTuple):
-    """Empty strings where nothing is known: callers without a name share one state."""
+    """Empty strings for what is unknown: callers without a name share one state."""
 
     agent: str
     connection: str
@@ -128,9 +128,9 @@ class CallerState(TableRow):
 
     @property
     def since(self) -> int:
-        """The event after which everything is news to this connection, however much it has written since."""
-        # A connection keeps where it began: what others wrote while it worked stays news until it ends. Callers without
-        # one have no beginning, so what was written since their last write is new to them.
+        """The event after which everything is new to this connection, however much it has written since."""
+        # A connection keeps its start: what others wrote while it worked stays new until it ends. Callers without
+        # one have no start, so what was written since their last write is new to them.
         return self.since_seq if self.connection else self.last_seen_seq
 
 
@@ -138,13 +138,13 @@ def caller_of(ctx: Context) -> Caller:
     connection, agent = ctx.connection, ctx.agent or ""
     family = client_family(connection)
     handle = (connection.handle or "") if connection.durable else ""
-    # An id that the caller gave itself is a family of its own, whichever client it comes through.
+    # An id that the caller provided is its own family, whichever client it comes through.
     unnamed = agent in ("", family, f"{family}-{connection.number}")
     return Caller(agent, handle, family if unnamed else agent)
 
 
 def author_name(ctx: Context) -> str | None:
-    """Who a record is by: a person, an agent that gives an id, or the client. Events keep which connection it was."""
+    """Author of a record: a person, an agent with an id, or the client. Events record which connection it was."""
     return caller_of(ctx).family or ctx.agent
 
 
@@ -169,8 +169,8 @@ DO UPDATE SET last_seen_seq = excluded.last_seen_seq, seen_at_ms = excluded.seen
 
 
 def keep_seen(ctx: Context) -> None:
-    """Note that the caller was here: one statement for each transaction that wrote something, and no read."""
-    # The caller has seen its own events, so they are never news to it.
+    """Record that the caller was active: one statement per writing transaction, none for reads."""
+    # The caller has seen its own events, so they are never new to it.
     caller, seq = caller_of(ctx), ctx.ws.event_seq
     key = (ctx.workspace, caller.agent, caller.connection, caller.family)
     ctx.tx.run(_SEEN, *key, ctx.workspace, caller.family, seq, seq, ctx.now_ms)
@@ -182,11 +182,11 @@ def keep_seen(ctx: Context) -> None:
 
 _OWN = "the caller's own state"
 _PRUNED = "callers pruned"
-"""Set once a connection has written something: each makes room for itself."""
+"""Set once a connection has written something: each removes old rows once."""
 KEPT_MS = 90 * 86_400_000
-"""After three months without a write nobody takes up where a caller left off."""
+"""Callers without a write for three months are forgotten."""
 MOST_CALLERS = 500
-"""Callers of one workspace that are remembered, those seen last. Each connection is one."""
+"""Maximum number of callers kept per workspace, most recent first. Each connection is one."""
 _OLD = "DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < ?"
 _MANY = """
 DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < (
@@ -197,12 +197,12 @@ DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < (
 
 def _prune(ctx: Context) -> None:
     ctx.tx.run(_OLD, ctx.workspace, ctx.now_ms - KEPT_MS)
-    # OFFSET counts from 0, so this finds the last caller that stays.
+    # OFFSET counts from 0, so this finds the last caller that is kept.
     ctx.tx.run(_MANY, ctx.workspace, ctx.workspace, MOST_CALLERS - 1)
 
 
 def own_state(ctx: Context) -> CallerState | None:
-    """What is kept of exactly this caller: its agent and its connection."""
+    """The state of exactly this caller: its agent and its connection."""
     if _OWN not in ctx.memo:
         caller = caller_of(ctx)
         ctx.memo[_OWN] = find(ctx.tx, ctx.workspace, CallerState, caller.agent, caller.connection)
@@ -211,7 +211,7 @@ def own_state(ctx: Context) -> CallerState | None:
 
 
 def last_state(ctx: Context) -> CallerState | None:
-    """The caller's own state, else the last one of its family. For reading only: acting on it would move another."""
+    """The caller's own state, else the latest of its family. Read-only: acting on it would move another caller."""
     own = own_state(ctx)
     family = caller_of(ctx).family
     if own is not None or not family:
@@ -226,7 +226,7 @@ def last_state(ctx: Context) -> CallerState | None:
 
 
 def unseen_since(ctx: Context) -> int | None:
-    """The event after which everything is news to this caller; None when nobody of its family was ever here."""
+    """The event after which everything is new to this caller; None if no caller of its family was seen before."""
     own = own_state(ctx)
     if own is not None:
         return own.since
@@ -235,14 +235,14 @@ def unseen_since(ctx: Context) -> int | None:
 
 
 def own_focus(ctx: Context) -> str | None:
-    """The plan or task that this caller works on; calls of other agents and connections never move it."""
+    """The plan or task that this caller works on; calls of other agents and connections never change it."""
     named: str | None = ctx.connection.state.get(_NAMED, {}).get(_place(ctx))
     own = own_state(ctx)
     return named or (own.focus if own is not None else None)
 
 
 def set_own_focus(ctx: Context, id: str | None) -> str | None:
-    """Move the caller's own focus; returns where it was."""
+    """Set the caller's own focus; returns the previous one."""
     previous, own = own_focus(ctx), own_state(ctx)
     ctx.connection.state.get(_NAMED, {}).pop(_place(ctx), None)
     if (own.focus if own is not None else None) != id:
@@ -251,7 +251,7 @@ def set_own_focus(ctx: Context, id: str | None) -> str | None:
 
 
 def name_focus(ctx: Context, id: str) -> None:
-    """What the caller named last in a call that only reads: its focus for as long as the connection lives.
+    """Remember the record that a read-only call named last: its focus for as long as the connection lives.
 
     Nothing is written, so that a reader never waits for a writer, and no other connection ever sees it.
     """
@@ -263,18 +263,18 @@ _NAMED = "task named last"
 
 
 def _place(ctx: Context) -> tuple[str, str]:
-    # By family: a connection has no number yet before it writes, and its agent is then called otherwise.
+    # By family: before its first write a connection has no number, and its agent then has another name.
     return ctx.workspace, caller_of(ctx).family
 
 
 ACTIVE_MS = 6 * 3_600_000
-"""A caller that wrote something within these hours counts as working still."""
+"""A caller that wrote something within these hours still counts as active."""
 
 
 def focus_of_all(ctx: Context) -> str | None:
-    """The one thing that everybody who works here now has in focus; None when they work on several, or on nothing.
+    """The one focus of all active callers; None if they have different ones, or none.
 
-    For a shell: it belongs to one of the agents, and which one nobody can tell.
+    For a shell: it belongs to one of the agents, but which one cannot be determined.
     """
     rows = ctx.tx.all(
         "SELECT DISTINCT focus FROM caller_state WHERE workspace = ? AND focus IS NOT NULL AND seen_at_ms >= ? LIMIT 2",
@@ -285,7 +285,7 @@ def focus_of_all(ctx: Context) -> str | None:
 
 
 def own_checkout(ctx: Context) -> int | None:
-    """The branch that this caller has checked out, where it has chosen one."""
+    """The branch that this caller has checked out, if it has chosen one."""
     own = own_state(ctx)
     return own.checkout if own is not None else None
 
@@ -308,9 +308,9 @@ def _keep(ctx: Context, column: str, value: str | int | None) -> None:
 
 
 def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[str]:
-    """What clients whose names begin like this have had in focus since then: each once, the latest first.
+    """The focus of each client whose name has one of these prefixes, since then: distinct, latest first.
 
-    Whose token names it is known by that name, whatever client it uses; nobody else's focus is its own.
+    A caller whose token sets a name has that name with any client; it never gets the focus of another caller.
     """
     found: dict[str, None] = {}
     named = ctx.connection.principal.agent if ctx.connection.principal is not None else ""
@@ -327,7 +327,7 @@ def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[st
 
 
 def latest_family(ctx: Context, families: Iterable[str]) -> str | None:
-    """Of the families whose names begin like this, the one that was here last."""
+    """The most recently seen of the families whose names have one of these prefixes."""
     rows = ctx.tx.all(
         "SELECT family FROM caller_state WHERE workspace = ? ORDER BY last_seen_seq DESC, agent LIMIT 100",
         ctx.workspace,
@@ -343,10 +343,10 @@ def client_families(tx: Transaction) -> list[str]:
 
 CLIENT = "coalesce(nullif(caller_state.family, ''), event.agent)"
 BY_CLIENT = "LEFT JOIN caller_state ON caller_state.workspace = event.workspace AND caller_state.agent = event.agent"
-"""The client behind the agent of an event, and the table that knows it."""
+"""The client of an event's agent, and the table that maps it."""
 
 
 def families(ctx: Context) -> dict[str, str]:
-    """The client behind each agent that wrote here: `claude-code-7` is a connection of `claude-code`."""
+    """The client of each agent that wrote here: `claude-code-7` is a connection of `claude-code`."""
     rows = ctx.tx.all("SELECT agent, family FROM caller_state WHERE workspace = ? AND family <> ''", ctx.workspace)
     return {row["agent"]: row["family"] for row in rows}

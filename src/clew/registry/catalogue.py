@@ -1,4 +1,4 @@
-"""What exists: read from the generated index, so that listing tools imports no domain module. And its schemas."""
+"""The catalogue, read from the generated index, so that listing tools imports no domain module. And its schemas."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class OperationEntry(NamedTuple):
     example: Json
     aliases: tuple[str, ...] = ()
     agent: Json | None = None
-    """Which arguments the toolset `agent` lists, and with which defaults, where these are not all."""
+    """Which arguments the toolset `agent` lists, and their defaults, if these differ from the full schema."""
 
     def for_agents(self) -> OperationEntry:
-        """The entry as the toolset `agent` lists it; every argument stays accepted."""
+        """The entry as the toolset `agent` lists it; every argument is still accepted."""
         if self.agent is None:
             return self
         defaults, known = self.agent["defaults"], self.input_schema["properties"]
@@ -103,7 +103,7 @@ class Catalogue:
         self._names = {name: entry for entry in operations for name in (entry.name, *entry.aliases)}
 
     def listed(self, toolset: str) -> list[OperationEntry]:
-        """The operations that a list of this toolset shows, in a fixed order."""
+        """The operations that this toolset lists, sorted."""
         named = toolset_named(toolset).tools
         if named is None:
             return [entry for entry in self.operations if self.lists(toolset, entry)]
@@ -112,7 +112,7 @@ class Catalogue:
         return [entry.for_agents() for entry in found] if toolset == "agent" else found
 
     def lists(self, toolset: str, entry: OperationEntry) -> bool:
-        """A tier lists its own operations and those of the smaller tiers; other sets list what they name."""
+        """A tier lists its own operations and those of the smaller tiers; other sets list explicit names."""
         named = toolset_named(toolset).tools
         if named is not None:
             return entry.name in named
@@ -122,7 +122,7 @@ class Catalogue:
         """By wire name, alias, or one of the older spellings with a prefix."""
         if name in self._names:
             return self._names[name]
-        # Only when nothing has the name as it stands, so that an old spelling never hides a present operation.
+        # Only if no entry has the exact name, so that an old spelling never hides a present operation.
         legacy = _LEGACY.fullmatch(name)
         return self._names.get(legacy.group("name")) if legacy else None
 
@@ -149,7 +149,7 @@ def _read_index() -> Json:
 
 
 def modules_of(point: str, key: str | None) -> list[str]:
-    """The modules that offer hooks at a point: those under one key, or all of them."""
+    """The modules that provide hooks at an extension point: those under one key, or all of them."""
     wanted = (hook for hook in catalogue().hooks if hook.point == point and key in (None, hook.key))
     return list(dict.fromkeys(hook.module for hook in wanted))
 
@@ -158,7 +158,7 @@ hooks.modules_from(modules_of)
 
 
 def import_everything() -> None:
-    """Import every module that may declare something; for the index builder and for names it does not know."""
+    """Import every module that may declare something; for the index builder and as fallback for unknown names."""
     for domain in DOMAINS:
         package = importlib.import_module(f"clew.{domain}")
         for module in pkgutil.walk_packages(package.__path__, f"clew.{domain}."):
@@ -174,23 +174,23 @@ _FAR = 2**31
 
 
 def listed(schema: Schema) -> Schema:
-    """The schema as a list of tools shows it: without bounds that only guard the door, which checks them anyway.
+    """The schema as published in a tool list: without bounds that are only for validation, which checks them anyway.
 
-    A list is read by a model in every conversation; op_search shows the whole schema on demand. It is left open,
-    because every tool also takes `fmt` and `request_id`, and some clients refuse what a closed schema does not name.
+    A list is read by a model in every conversation; op_search shows the whole schema on demand. It allows additional
+    properties, because every tool also takes `fmt` and `request_id`, and some clients refuse undeclared names.
     """
     shown = _bare(inlined(schema))
     return {name: value for name, value in shown.items() if name != "additionalProperties" or value is not False}
 
 
 def inlined(schema: Schema) -> Schema:
-    """The schema with each definition in its place: some clients do not follow a `$ref`.
+    """The schema with each definition inlined: some clients do not follow a `$ref`.
 
-    A definition that is used more than once stays where it is, for it would be repeated, or never end.
+    A definition that is used more than once is not inlined, because it would be repeated, or never end.
     """
     found = schema.get("$defs", {})
     uses = Counter(_references(schema))
-    # Exactly one use also rules out a definition that refers to itself.
+    # Exactly one use also rules out recursive definitions.
     once = {name: value for name, value in found.items() if uses[f"#/$defs/{name}"] == 1}
     kept = {name: value for name, value in found.items() if name not in once}
     whole: Schema = _placed({name: value for name, value in schema.items() if name != "$defs"}, once)
@@ -230,7 +230,7 @@ def _bare(schema: Schema) -> Schema:
 
 def _guards(name: str, value: Any) -> bool:
     if name in _GUARDS:
-        return not isinstance(value, dict)  # a property may have such a name
+        return not isinstance(value, dict)  # a property may have this name
     far = name in ("maximum", "minimum") and isinstance(value, int) and abs(value) >= _FAR
     return far or (name == "minimum" and value == 0) or (name == "default" and value in (False, []))
 
@@ -244,7 +244,7 @@ def _listed(name: str, value: Any) -> Any:
 
 
 def resolved(field: Schema, schema: Schema) -> Schema:
-    """The field itself, or the definition of `schema` that it refers to."""
+    """The field itself, or the definition in `schema` that it refers to."""
     while "$ref" in field:
         found = schema.get("$defs", {}).get(field["$ref"].rpartition("/")[2])
         field = found if isinstance(found, dict) else {}
@@ -252,12 +252,12 @@ def resolved(field: Schema, schema: Schema) -> Schema:
 
 
 def options(field: Schema) -> list[Schema] | None:
-    """The members of a union, or None when the field is none."""
+    """The members of a union, or None if the field is not a union."""
     found = field.get("anyOf", field.get("oneOf"))
     return found if isinstance(found, list) else None
 
 
 def choices(field: Schema) -> list[Any] | None:
-    """The values a field is limited to, or None when it is not."""
+    """The allowed values of a field, or None if it is not restricted."""
     found = field.get("enum", [field["const"]] if "const" in field else None)
     return found if isinstance(found, list) else None

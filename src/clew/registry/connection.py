@@ -1,4 +1,4 @@
-"""What the server remembers of one caller, and nothing more; and how a call waits without holding up the others."""
+"""The state that the server keeps per caller; and how a call waits without blocking the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.registry.credentials import Principal
 
 
 class InputRequest(NamedTuple):
-    """A question to the client's model; `key` names it, so that a reply in a later round finds it again."""
+    """A request to the client's model; `key` identifies it, so that a reply in a later round is matched to it."""
 
     key: str
     prompt: str
@@ -25,7 +25,7 @@ class InputRequest(NamedTuple):
     intelligence: float | None = None
     cost: float | None = None
     with_context: bool = False
-    """Whether the client should add what it knows of this server, if it can."""
+    """Whether the client should include its context of this server, if it can."""
 
 
 class InputReply(NamedTuple):
@@ -34,9 +34,9 @@ class InputReply(NamedTuple):
 
 
 class InputRequired(Exception):
-    """The reply comes with the client's next call; `state` comes back with it, as `Connection.resume`.
+    """Raised when the reply comes with the client's next call; `state` is returned as `Connection.resume`.
 
-    What the operation wrote before it asked must be committed: the next round starts it again.
+    What the operation wrote before it asked must be committed: the next round runs it from the start.
     """
 
     def __init__(self, request: InputRequest, state: str | None = None) -> None:
@@ -46,29 +46,29 @@ class InputRequired(Exception):
 
 
 class InputFailed(Exception):
-    """The client's model did not answer, or not with text; the message says why."""
+    """The client's model did not answer, or not with text; see the message."""
 
 
 Sampler = Callable[[InputRequest, float], InputReply]
-"""Asks the client's model, waiting at most so many seconds; raises InputFailed or InputRequired."""
+"""Sends a request to the client's model, with a timeout in seconds; raises InputFailed or InputRequired."""
 
 Roots = Callable[[float], list[Json]]
-"""Asks the client for its roots, waiting at most so many seconds: [{uri, name}]; raises InputFailed."""
+"""Requests the client's roots, with a timeout in seconds: [{uri, name}]; raises InputFailed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallerPlace:
-    """The project of a caller on another machine. This server has none of its files."""
+    """The project of a caller on another machine. This server has no access to its files."""
 
     root: str
     workspaces: tuple[str, ...] = ()
-    """Other workspaces that were used from there, whose guards hold there too."""
+    """Other workspaces that were used from there, whose guards also apply there."""
     written: Mapping[str, list[str]] | None = None
-    """What the words of a command stand for on that machine: the files that it writes or deletes."""
+    """The files that a command writes or deletes on that machine, by the words of the command."""
 
 
 OBSERVATORY = "observatory"
-"""What the page calls itself as a client."""
+"""The client name of the page."""
 
 
 @dataclass
@@ -78,38 +78,38 @@ class Connection:
     toolset: str = "daily"
     workspace_override: str | None = None
     known_workspace: str | None = None
-    """The workspace of the last call, by what tells it from one of the same name in another store."""
+    """The workspace of the last call, by a key that differs for the same name in another store."""
     agent_id: str | None = None
     handle: str | None = None
     client: str | None = None
-    """What the client calls itself (`clientInfo.name`)."""
+    """The client name (`clientInfo.name`)."""
     number: int | None = None
-    """Which connection of that client this is, counted by the store; None until it has written something."""
+    """The number of this connection among those of its client, from the store; None until it has written something."""
     durable: bool = True
     sampler: Sampler | None = None
     resume: str | None = None
     roots: Roots | None = None
     local: bool = False
-    """The caller runs a command in this machine's shell, where it may name any path. Agents run shells too."""
+    """The caller runs a command in this machine's shell, where it may use any path. Agents run shells too."""
     place: CallerPlace | None = None
-    """Where the caller works, when that is another machine."""
+    """Where the caller works, if that is another machine."""
     principal: Principal | None = None
-    """What the token or login of the call proves; None on a channel of this machine, which needs neither."""
+    """What the token or login of the call proves; None on a local channel, which needs neither."""
     person: str = ""
-    """The person (`@ines`) who makes this call and may decide what waits for one; `registry.people` says how this
-    process made sure of it. Never set from what a client sends, and never on a connection of MCP."""
+    """The person (`@ines`) who makes this call and may approve; see `registry.people` for how this process verified
+    it. Never set from client input, and never on an MCP connection."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     noticed: bool = False
-    """Whether an answer has said that the client's workspace is not there."""
+    """Whether a response has reported that the client's workspace does not exist."""
     numbering: Lock = field(default_factory=Lock, repr=False, compare=False)
-    """Held while the connection gets its number: of calls that write at the same time, one asks for it."""
+    """Lock around the allocation of the connection number: of concurrent writing calls, one requests it."""
     notes: list[dict[str, str]] = field(default_factory=list)
-    """Warnings about earlier calls, for the next answer; work behind the calls leaves them here."""
+    """Warnings about earlier calls, for the next response; background work adds them here."""
     returned: Json = field(default_factory=dict)
-    """What a call gives to the caller's machine beside its answer, where `place` says that it is another one."""
+    """Data for the caller's machine in addition to the response, if `place` is another machine."""
     state: Json = field(default_factory=dict)
-    """What a domain keeps for as long as the connection lives, under the domain's name."""
+    """Per-connection state of a domain, under the domain's name."""
 
     def note(self, code: str, message: str, recovery: str) -> None:
         self.notes.append(warning(code, message, recovery))
@@ -119,22 +119,22 @@ class Connection:
         return taken
 
     def kept(self) -> Json:
-        """What the connection needs to go on as itself with another server."""
+        """The state that the connection needs to continue on another server."""
         return {name: getattr(self, name) for name in _KEPT}
 
     def take_over(self, other: Connection) -> None:
-        """What a call under a copy of this connection changed."""
+        """Copy what a call under a copy of this connection changed."""
         for name in _KEPT:
             setattr(self, name, getattr(other, name))
 
     def restore(self, kept: Mapping[str, Any]) -> None:
-        """Take over what `kept` gave; fields of another version are left alone."""
+        """Restore what `kept` returned; unknown fields of another version are ignored."""
         for name, kind in _KEPT.items():
             if isinstance(value := kept.get(name), kind):
                 setattr(self, name, value)
 
     def go_on(self, kept: Mapping[str, Any]) -> None:
-        """Take over what a call on another server has changed; also that it went back to where it began."""
+        """Copy what a call on another server has changed, including a workspace override that it removed."""
         self.restore(kept)
         self.workspace_override = kept.get("workspace_override")
 
@@ -143,12 +143,12 @@ _KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": st
 
 
 class Host(NamedTuple):
-    """What the face that runs a call offers to it; by itself a call runs alone and is never stopped."""
+    """Callbacks of the transport that runs a call; by default a call runs alone and is never stopped."""
 
     left: Callable[[], None] = lambda: None
-    """The call begins to wait: its place is free for another."""
+    """The call begins to wait: its seat is free for another call."""
     stopping: Callable[[], bool] = lambda: False
-    """The server is about to end; whoever waits should stop."""
+    """The server is shutting down; waiting calls should stop."""
 
 
 host: ContextVar[Host | None] = ContextVar("host", default=None)
@@ -156,10 +156,10 @@ host: ContextVar[Host | None] = ContextVar("host", default=None)
 
 @contextmanager
 def outside() -> Iterator[Callable[[], bool]]:
-    """Around a wait for something outside of the store: a process, a client's model.
+    """Context manager around a wait for something outside of the store: a process, a client's model.
 
-    A call that waits does no work, and must not keep others from theirs: the face that lent it a thread may run another
-    call meanwhile. Yields a function that says whether the server is about to end.
+    A waiting call does no work, and must not block others: the transport that provided its thread may run another
+    call meanwhile. Yields a function that returns whether the server is shutting down.
     """
     current = host.get() or Host()
     current.left()

@@ -1,4 +1,4 @@
-"""What an operation is given: transaction, workspace, clock, agent; and where it puts what it has to say."""
+"""The context of an operation: transaction, workspace, clock, agent; and the collector for its remarks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Progress = Callable[[float, float | None, str | None], None]
 
 @lru_cache(maxsize=64)
 def _is_no_project(root: Path, home: Path) -> bool:
-    """Whether a server was started in a directory that only happens to be one, such as / or the data directory: what it
-    holds is the machine's, and everybody's."""
+    """Whether a server was started in a directory that is not a project, such as / or the data directory: its content
+    belongs to the machine, and to all users."""
     place, data = root.resolve(), home.resolve()
     return place == Path(place.anchor) or (data.is_relative_to(place) and not (place / ".git").exists())
 
@@ -41,24 +41,24 @@ class Remarks:
         self.warnings: list[dict[str, str]] = []
         self.suggestions: list[Suggestion] = []
         self.resources: list[str] = []
-        """Addresses of what may help now; a face that can link to them does."""
+        """Addresses of what may help now; a transport that can link to them does."""
         self.after: list[Callable[[], None]] = []
         self.shown: list[Callable[[Json, bool], None]] = []
-        """Called with the result as its budget has left it, and whether it is told in lines."""
+        """Called with the result after truncation, and whether it is rendered as lines."""
         self.call: tuple[str, Json] | None = None
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
         self.sent: Json = {}
         """The arguments under the names that the caller used."""
-        # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
+        # The time of the newest write that the response depends on: the same state gives the same bytes. 0: on none.
         self.state_ms = 0
         self.written: int | None = None
-        """The number of the last event that the call wrote, by which `undo` knows it."""
+        """The number of the last event that the call wrote, which identifies it for `undo`."""
         self.empty = False
-        """The workspace of the call was looked at, and holds nothing yet."""
+        """The workspace of the call was read, and is still empty."""
         self._masked = 0
 
     def note_masked(self, count: int) -> None:
-        """Say once how many secrets of the call were not stored."""
+        """Report once how many secrets of the call were not stored."""
         if not count:
             return
         self._masked += count
@@ -86,18 +86,18 @@ class Context:
         self.agent = agent
         self.remarks = remarks or Remarks()
         self.memo: dict[object, Any] = {}
-        """Read once in this transaction, and unable to change within it."""
+        """Read once in this transaction; constant within it."""
         self._progress = progress
         self._ws = ws
 
     @property
     def settings(self) -> Settings:
-        """As they are for this caller, whose token may name fewer workspaces."""
+        """The settings for this caller, whose token may list fewer workspaces."""
         return self.dispatcher.settings_for(self.connection)
 
     @property
     def project(self) -> Path | None:
-        """The project that the server stands in, if this is its workspace: elsewhere a path means another file."""
+        """The project that the server runs in, if this is its workspace: elsewhere a path means another file."""
         if self.is_elsewhere:
             return None
         own = self.dispatcher.settings
@@ -105,7 +105,7 @@ class Context:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the caller has no files here: it is on another machine, or at a server that stands in no project."""
+        """Whether the caller has no files here: it is on another machine, or the server runs in no project."""
         connection, settings = self.connection, self.dispatcher.settings
         if connection.place is not None:
             return True
@@ -115,7 +115,7 @@ class Context:
 
     @property
     def files(self) -> Path:
-        """Below what a caller names files that are read or written for it."""
+        """The directory that file paths of the caller are relative to."""
         if self.is_elsewhere:
             raise ClewError(
                 "NOT_ALLOWED",
@@ -127,7 +127,7 @@ class Context:
 
     @property
     def root(self) -> Path:
-        """The root of the caller's project as the caller names it, which may be on another machine."""
+        """The root of the caller's project as a path of the caller, which may be on another machine."""
         place = self.connection.place
         return Path(place.root) if place is not None else self.settings.project_root
 
@@ -154,7 +154,7 @@ class Context:
         return self.ws.now_ms
 
     def is_compact(self, verbosity: str | None) -> bool:
-        """Whether to answer in few words."""
+        """Whether to answer briefly."""
         by_itself = contract_of(self.connection.toolset).is_compact(self.settings)
         return verbosity == "compact" if verbosity is not None else by_itself
 
@@ -168,11 +168,11 @@ class Context:
         self.remarks.suggestions.append(suggestion)
 
     def after_commit(self, action: Callable[[], None]) -> None:
-        """Run once the transaction is durable, outside of it: files, notices, caches."""
+        """Run an action once the transaction is durable, outside of it: files, notifications, caches."""
         self.remarks.after.append(action)
 
     def when_shown(self, action: Callable[[Json, bool], None]) -> None:
-        """Run once it is known what the caller gets to see, for what depends on that. For operations with a budget."""
+        """Run an action once the shown result is known, if it depends on that. For operations with a budget."""
         self.remarks.shown.append(action)
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
@@ -190,13 +190,13 @@ class Context:
         return self.ws.emit(topic, type, subject, payload, path)
 
     def elsewhere(self, workspace: str) -> Context:
-        """The same call in another workspace, which the caller must be allowed to name; a person at the shell is."""
+        """The same call in another workspace, which the caller must have permission for; a person at the shell does."""
         chosen = workspace if self.connection.local else permitted(self.settings, workspace)
         return Context(self.dispatcher, self.connection, chosen, self.agent, self._progress, self.remarks)
 
     @contextmanager
     def reading(self) -> Iterator[Context]:
-        """One state of the store. A workspace that nobody wrote in reads as an empty one; reading never makes it."""
+        """A snapshot of the store. A workspace without writes reads as an empty one; reading never creates it."""
         with self.database.read(self.workspace) as tx:
             bound = self._bound(tx, find_workspace(tx, self.workspace) or unborn_workspace(self.workspace))
             self._warn_of_replacement(bound.ws)
@@ -205,9 +205,9 @@ class Context:
 
     @contextmanager
     def writing(self, logged: bool = True) -> Iterator[Context]:
-        """One transaction; what it did is durable when the block ends.
+        """One transaction; its writes are durable when the block ends.
 
-        What is not `logged` is nobody's own write, such as reading in what a person edited: no undo takes it back.
+        Writes that are not `logged` have no author, such as importing what a person edited: `undo` ignores them.
         """
         with self.database.write(self.workspace) as tx:
             row = find_workspace(tx, self.workspace)
@@ -215,7 +215,7 @@ class Context:
                 self._check_new(tx)
             bound = self._bound(tx, row or create_workspace(tx, self.workspace, self.clock()))
             if row is None:
-                # In the same transaction as what made it: a workspace without a first write does not exist.
+                # In the same transaction as its first write: a workspace without one does not exist.
                 bound.emit("system", "workspace_created", self.workspace)
             self._keep_guard(bound.ws)
             self._warn_of_clock(bound.ws)
@@ -223,17 +223,17 @@ class Context:
             before = begun(bound.ws)
             yield bound
             if bound.agent is not None and bound.ws.changed:
-                # Before the row is saved, and only if something was written: a call that changed nothing leaves no
+                # Before the row is saved, and only if something was written: a call without changes leaves no
                 # trace.
                 keep_seen(bound)
             if logged:
                 log_write(bound, before)
             bound.ws.save()
             self._note_state(bound.ws)
-        # Only now: a workspace whose making was rolled back was never there.
+        # Only now: a workspace whose creation was rolled back never existed.
         self.connection.known_workspace = bound.ws.identity
         for after in committed.all():
-            # Outside of the transaction: a listener may open one of its own.
+            # Outside of the transaction: a listener may open one itself.
             after(self.database, self.workspace, before[0], bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
@@ -256,7 +256,7 @@ class Context:
             )
 
     def _warn_of_replacement(self, ws: Workspace) -> None:
-        """A client whose store was removed or replaced would take the empty answers of the new one for the truth."""
+        """Warn a client whose store was removed or replaced: it would trust the empty results of the new one."""
         known = self.connection.known_workspace
         if known is None or known == ws.identity or known.partition(" ")[2] != ws.id:
             return
@@ -269,13 +269,13 @@ class Context:
 
     def _check_guard(self, ws: Workspace) -> None:
         guard = self.settings.project_guard
-        # A place is only a hint: whoever names a workspace means to share it. A mark that somebody chose is binding.
+        # A place is only a hint: a caller who names a workspace intends to share it. An explicit mark is binding.
         chosen = ws.project_guard is not None and not ws.project_guard.startswith(PLACE)
         if ws.project_guard and ws.project_guard != guard and (guard or chosen):
             raise of_another_project(ws.tx, self.settings, ws.id, ws.project_guard, self.remarks.call)
 
     def _keep_guard(self, ws: Workspace) -> None:
-        """Mark the workspace with its project. One that a call merely named is nobody's until its project uses it."""
+        """Mark the workspace with its project. One that a call merely named has no mark until its project uses it."""
         own = self.dispatcher.settings
         if ws.project_guard is None and (own.project_guard or ws.id == own.workspace):
             ws.project_guard = own.own_guard

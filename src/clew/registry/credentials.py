@@ -1,7 +1,7 @@
-"""Access tokens, one-time sign-in codes and page logins: what proves to a server who is calling.
+"""Access tokens, one-time sign-in codes and page logins: the credentials that identify a caller to a server.
 
-All of it is kept in the store, so that every server process over the same store accepts it and a revocation holds for
-the next call everywhere. Secrets are random and long, so a plain SHA-256 of each is enough to keep.
+All of them are kept in the store, so that every server process of the same store accepts them and a revocation takes
+effect with the next call everywhere. Secrets are random and long, so storing a plain SHA-256 of each is enough.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ Scope = Literal["read", "write", "approve", "admin"]
 CODE_MS = 15 * 60_000
 LOGIN_MS = 30 * 86_400_000
 MOST_LOGINS = 200
-"""Logins that are valid at a time; a new one beyond this ends the oldest."""
+"""Maximum number of valid logins; a new one beyond this ends the oldest."""
 _STORE = ""
 """Credentials belong to no workspace."""
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without the letters and digits that people confuse."""
+"""Without the letters and digits that are easily confused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls, as far as a credential proves it."""
+    """The caller, as far as a credential proves it."""
 
     name: str = ""
-    """A person's name begins with `@`. Empty: an agent that says itself who it is."""
+    """A person's name begins with `@`. Empty: an agent that provides its own id."""
     scopes: frozenset[str] = frozenset({"read", "write"})
     workspaces: tuple[str, ...] = ()
     """Empty: all."""
     token: str = ""
-    """The id of the token that proves it; empty for the server's own and for a code."""
+    """The id of the token that proves it; empty for the server's own token and for a code."""
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes
 
     @property
     def agent(self) -> str:
-        """The author of what is written with it, if the token names one. A person's own clients say who they are."""
+        """The author of its writes, if the token names one. A person's own clients provide their own id."""
         return "" if is_person(self.name) else self.name
 
     @property
@@ -81,15 +81,15 @@ class Credential(TableRow):
 
 
 TOKEN_PREFIX = "clew_"
-"""What a token begins with, so that people and scanners of secrets recognise one."""
+"""Prefix of a token, so that people and secret scanners recognise one."""
 SCOPES: tuple[Scope, ...] = ("read", "write", "approve", "admin")
 PERSON_SCOPES: tuple[Scope, ...] = SCOPES
-"""What somebody may do who has proven to be at a terminal of the server's own user."""
+"""The scopes of a caller who has proven to be at a terminal of the server's own user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a new token is to allow."""
+    """The permissions of a new token."""
 
     name: str
     scopes: tuple[Scope, ...]
@@ -98,7 +98,7 @@ class Grant:
 
 
 def make_token(tx: Transaction, grant: Grant, now_ms: int, made_by: str) -> tuple[Credential, str]:
-    """A new token and its secret, which is never shown again."""
+    """Create a token; returns it and its secret, which is never shown again."""
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     made = Credential(
         digest=_digest(secret),
@@ -116,13 +116,13 @@ def make_token(tx: Transaction, grant: Grant, now_ms: int, made_by: str) -> tupl
 
 
 def tokens(tx: Transaction) -> list[Credential]:
-    """All tokens, the oldest first; also those that have run out, until somebody revokes them."""
+    """All tokens, the oldest first; includes expired ones, until they are revoked."""
     sql = "SELECT * FROM credential WHERE workspace = ? AND kind = 'token' ORDER BY made_at_ms, id"
     return [load(Credential, row) for row in tx.all(sql, _STORE)]
 
 
 def revoke_token(tx: Transaction, id: str) -> bool:
-    """Forget a token, and whoever signed in with it; False when there is none."""
+    """Delete a token, and the logins made with it; False if there is none."""
     found = [token for token in tokens(tx) if token.id == id]
     for token in found:
         delete(tx, _STORE, token)
@@ -135,7 +135,7 @@ def token_of(tx: Transaction, secret: str, now_ms: int) -> Credential | None:
 
 
 def make_code(tx: Transaction, name: str, now_ms: int) -> str:
-    """A code with which a person signs in at the page, once."""
+    """Create a code with which a person signs in at the page, once."""
     letters = "".join(secrets.choice(_LETTERS) for _ in range(16))
     code = "-".join(letters[start : start + 4] for start in range(0, 16, 4))
     until = now_ms + CODE_MS
@@ -148,7 +148,7 @@ def has_code(tx: Transaction, code: str, now_ms: int) -> bool:
 
 
 def redeem_code(tx: Transaction, code: str, now_ms: int) -> Credential | None:
-    """The code's credential, which is used up now; None for a code that is wrong, used or too old."""
+    """The code's credential, which is now used up; None for a code that is wrong, used or expired."""
     found = _valid(tx, "code", _bare(code), now_ms)
     if found is not None:
         delete(tx, _STORE, found)
@@ -156,12 +156,12 @@ def redeem_code(tx: Transaction, code: str, now_ms: int) -> Credential | None:
 
 
 def _bare(code: str) -> str:
-    """As it is compared: people type small letters, spaces and no hyphens."""
+    """Normalize a code: people type small letters, spaces and no hyphens."""
     return "".join(code.upper().split()).replace("-", "")
 
 
 def make_login(tx: Transaction, principal: Principal, now_ms: int, until_ms: int | None = None) -> tuple[str, str]:
-    """A cookie and a key that are valid together, at most until the token that they were made with ends."""
+    """Create a cookie and a key that are valid together, at most until the token that they were made with expires."""
     _make_room(tx, now_ms)
     cookie, key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     made = Credential(
@@ -181,10 +181,10 @@ def make_login(tx: Transaction, principal: Principal, now_ms: int, until_ms: int
 
 
 def login_of(tx: Transaction, cookie: str, key: str, now_ms: int) -> Principal | None:
-    """Who logged in with this cookie and this key. One without the other is worth nothing."""
+    """The principal logged in with this cookie and this key. One without the other is not accepted."""
     found = _valid(tx, "login", cookie, now_ms)
     right = found is not None and found.key_digest is not None
-    # Digests are compared, so that the time it takes says nothing about the key.
+    # Compares digests, so that the time it takes reveals nothing about the key.
     return found.principal if found is not None and right and found.key_digest == _digest(key) else None
 
 

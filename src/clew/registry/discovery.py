@@ -1,4 +1,4 @@
-"""The way from a short tool list to every operation: find by words, then read or call by name."""
+"""From a short tool list to every operation: search by words, then read or call by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OpSearch(Bounded):
 
 
 def search_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    """A line for each operation; of one that was named, its arguments and an example too."""
+    """A line for each operation; for an exact name, its arguments and an example too."""
     found = result["operations"]
     if not found:
         return ["no operation fits; try other words"]
@@ -107,13 +107,13 @@ def _following(after: int, result: dict[str, Any]) -> int | None:
 
 
 def search(query: str) -> list[OperationEntry]:
-    """Operations by how well they answer the words; an exact name answers alone, no words give all of them."""
+    """Operations by how well they match the query; an exact name returns only that one, no words return all of them."""
     exact = catalogue().find(query.strip())
     if exact is not None:
         return [exact]
     if not terms(query):
         return list(catalogue().operations)
-    from clew.registry.wish_ranking import ranked  # the model behind it: no start needs it
+    from clew.registry.wish_ranking import ranked  # loads a model, which startup does not need
 
     return [entry for name in ranked(query) if (entry := catalogue().find(name)) is not None]
 
@@ -140,7 +140,7 @@ _CALL_NAMES = {
 
 
 def _refused_only(result: dict[str, Any], default_workspace: str) -> list[str]:
-    return []  # what it answers is the other operation's; only its own refusals are shown
+    return []  # the result belongs to the other operation; only its own refusals are shown
 
 
 _DOOR = View(agent=AgentForm(("name", "arguments"), _refused_only))
@@ -165,7 +165,7 @@ class Forwarded(Input):
 
 
 def _with_only_argument(given: dict[str, Any], value: str) -> Any:
-    """A bare text is the argument of an operation that needs one only."""
+    """Wrap a bare value as the argument of an operation that needs exactly one."""
     name = next((given[name] for name in ("name", *_CALL_NAMES) if isinstance(given.get(name), str)), "")
     entry = catalogue().find(name)
     required = entry.input_schema.get("required", []) if entry is not None else []
@@ -181,7 +181,7 @@ class OpRead(Forwarded):
 
 class OpCall(Forwarded):
     synonyms: ClassVar[dict[str, str]] = _CALL_NAMES
-    # Masked when the operation that they are meant for is called, which then says so.
+    # Masked when the target operation is called, which then reports it.
     exact = ("arguments",)
 
     name: Annotated[Name, Field(description="Operation to run.")]
@@ -209,7 +209,7 @@ def op_call(ctx: Context, args: OpCall) -> Answer:
 
 
 def _forward(ctx: Context, args: OpRead | OpCall) -> Answer:
-    """The answer is the operation's own, as if it had been called directly."""
+    """The response is the operation's own, as if it had been called directly."""
     if args.name in {"op_read", "op_call"}:
         raise ClewError(
             "INVALID_INPUT",
@@ -217,8 +217,8 @@ def _forward(ctx: Context, args: OpRead | OpCall) -> Answer:
             "Name the operation to run.",
             [{"kind": "value", "field": "name"}],
         )
-    # A workspace beside the name is meant for the operation, unless its own arguments name another.
+    # A workspace next to the name applies to the operation, unless its own arguments name another.
     outer = {} if args.workspace is None else {"workspace": args.workspace}
-    # Whose listed tools answer in text reads the others as text too.
+    # A client whose listed tools answer in text gets text from the others too.
     form = {"fmt": "lines"} if ctx.connection.toolset == "agent" else {}
     return ctx.dispatcher.call(args.name, {**form, **outer, **args.arguments}, ctx.connection, ctx.progress)

@@ -1,4 +1,4 @@
-"""From a name and raw arguments to an answer: the one path that every face takes."""
+"""From a name and raw arguments to a response: the one path that every transport uses."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from clew.surroundings import elsewhere
 log = logging.getLogger("clew.dispatch")
 
 CALLS_ANOTHER = "op_call"
-"""Hands its request id on to the operation that it calls."""
+"""Passes its request id to the operation that it calls."""
 
 STATUS = "status"
-"""Says how things stand in the workspace, also what waits to be imported."""
+"""Reports the status of the workspace, and what can be imported."""
 
 LONGEST_BEGINNING = 1_000
-"""Nothing that is offered for completion begins with more than this."""
+"""Maximum length of a prefix to complete; no completion is longer."""
 
 
 class ResourceText(NamedTuple):
@@ -68,7 +68,7 @@ class PromptText(NamedTuple):
 
 class Dispatcher:
     keeps_store = True
-    """Whether the store is this process's own; else every call goes to a server that has it."""
+    """Whether the store belongs to this process; else every call goes to a server that has it."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock = system_clock) -> None:
         self.settings = settings
@@ -81,7 +81,7 @@ class Dispatcher:
     def call(
         self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None = None
     ) -> Answer:
-        """Run an operation. Never raises for anything a caller can send or a store can do."""
+        """Run an operation. Never raises for any input of a caller or failure of a store."""
         began = monotonic()
         is_elsewhere = connection.place is not None or (connection.principal is not None and self.settings.public_url)
         with quiet.call(), elsewhere() if is_elsewhere else nullcontext():
@@ -92,7 +92,7 @@ class Dispatcher:
     def _call(
         self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None
     ) -> tuple[Call, Answer]:
-        # Made before anything can fail, so that a refusal of any step has a call to speak of.
+        # Created before anything can fail, so that a refusal at any step has a call to refer to.
         call = Call(name, connection, self.settings.workspace, False, None, progress, Remarks())
         operation: Operation | None = None
         try:
@@ -109,7 +109,7 @@ class Dispatcher:
             # Kept as the caller sent it: the suggestion of a next page or a larger budget repeats these arguments.
             call.remarks.call, call.remarks.sent = (operation.name, raw), raw
             args = parse(operation, raw)
-            # From here on under the names that the tool list publishes, which a suggestion has to obey.
+            # From here on under the names that the tool list publishes, which suggestions must use.
             call.remarks.call = (operation.name, under_own_names(operation, raw))
             result = self._run(call, operation, args)
             if isinstance(result, Answer):
@@ -117,7 +117,7 @@ class Dispatcher:
             return call, self._answer(call, operation, result)
         except ClewError as error:
             return call, self._refused(call, operation, error, arguments)
-        # Not an error: the operation asks the client's model something first, and is called again with the answer.
+        # Not an error: the operation first sends a request to the client's model, and is called again with the reply.
         except InputRequired as needed:
             envelope = success(call.name, {}, [], [], self.clock())
             return call, Answer(True, envelope, input_required=needed)
@@ -126,9 +126,9 @@ class Dispatcher:
             return call, self._refusal(call, operation, _defect(operation, defect))
 
     def invoke(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run another operation inside the transaction of this one, under the same checks."""
+        """Run another operation inside the transaction of this one, with the same checks."""
         operation = find_operation(name)
-        # It would commit in the middle of the outer transaction, and a refusal afterwards could not undo that.
+        # It would commit in the middle of the outer transaction, and a later refusal could not undo that.
         if operation.mode == "own":
             raise ClewError("INVALID_INPUT", f"{name} opens transactions of its own and cannot run inside another")
         public, _ = without_secrets(operation, check_raw(arguments))
@@ -137,10 +137,10 @@ class Dispatcher:
 
     def read_resource(self, uri: str, connection: Connection) -> ResourceText:
         found, values = find_resource(check_inner(uri, "uri"))
-        check_inner(values, "uri")  # an escape such as %00 shows only now
+        check_inner(values, "uri")  # an escape such as %00 is only visible now
         unbound = self._context(connection)
         if found.own:
-            # `own` resources open their transactions themselves, because they also bring files and store together.
+            # `own` resources open their transactions themselves, because they also synchronize files and store.
             text = found.function(unbound, **values)
         else:
             with unbound.reading() as ctx:
@@ -166,12 +166,12 @@ class Dispatcher:
             return completer(ctx, value)[:100]
 
     def settle(self) -> None:
-        """Before its first calls: a workspace named after this directory may be another project's already."""
+        """Before the first call: another project may already use a workspace with the name of this directory."""
         if not self._settled:
             self.settings, self._settled = own_workspace(self.settings, self.database)
 
     def settings_for(self, connection: Connection) -> Settings:
-        """The server's settings, narrowed to the workspaces that the caller's token names."""
+        """The server's settings, narrowed to the workspaces that the caller's token lists."""
         wanted = connection.principal.workspaces if connection.principal is not None else ()
         return narrowed(self.settings, wanted) if wanted else self.settings
 
@@ -183,18 +183,18 @@ class Dispatcher:
         return Context(self, connection, workspace, self._agent(connection, None))
 
     def _public(self, call: Call, operation: Operation, raw: Json) -> Json:
-        """What was sent, without secrets."""
+        """The raw arguments, without secrets."""
         public, found = without_secrets(operation, raw)
         if operation.writes:
             call.remarks.note_masked(found)
         return public
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
-        """Take out what belongs to every call: the workspace, the format and the id of the request."""
+        """Extract the arguments common to every call: the workspace, the format and the request id."""
         raw = {**_toolset_defaults(operation, call, raw), **raw}
         request_id = raw.pop("request_id", None)
         if request_id is not None and operation.name == CALLS_ANOTHER and isinstance(raw.get("arguments"), dict):
-            # The id belongs to the call that is meant; op_call only passes it on.
+            # The id belongs to the target call; op_call only passes it on.
             raw["arguments"] = {**raw["arguments"], "request_id": request_id}
             request_id = None
         if "fmt" not in operation.input.model_fields:
@@ -204,13 +204,13 @@ class Dispatcher:
         given = raw.get("workspace")
         if given == "" and operation.input.blank_is_nothing:
             given = raw.pop("workspace") or None
-        # Left in place: validation then refuses it in the same words as any other argument of a wrong type.
+        # Left in place: validation then refuses it with the same message as any other argument of a wrong type.
         if given is not None and not isinstance(given, str):
-            return raw  # the model says what is wrong
+            return raw  # the model reports the error
         call.explicit_workspace = given is not None
         call.workspace = self._workspace(call.connection, given, operation)
         if request_id is not None and operation.writes:
-            # Without the request id itself, which was taken out above: only what is asked for tells two calls apart.
+            # Without the request id itself, which was removed above: only the arguments distinguish two calls.
             told = digest(canonical(raw))
             call.request = StoredRequest(call.workspace, check_request_id(request_id), operation.name, told)
         return raw
@@ -222,7 +222,7 @@ class Dispatcher:
         return permitted(settings, chosen)
 
     def _agent(self, connection: Connection, given: str | None, writes: bool = False) -> str | None:
-        """Who calls: a person, else by the id it gives, by the server's settings, or by its client's name."""
+        """The agent id: a person, else the id that is given, the one in the server's settings, or the client name."""
         if connection.person:
             return connection.person
         if connection.principal is not None and connection.principal.agent:
@@ -244,17 +244,17 @@ class Dispatcher:
         else:
             with ctx.reading() as bound:
                 result = operation.function(bound, args)
-        # Only here, after the commit: what they wake or start must find what this call has written.
+        # Only here, after the commit: whatever they wake or start must find what this call has written.
         for action in call.remarks.after:
             action()
         if isinstance(result, ClewError):
-            raise result  # refused, and what was said stays: a run that failed is news, not bad input
+            raise result  # refused, but its writes are kept: a run that failed is news, not bad input
         if isinstance(result, Answer):
-            return result  # another operation's answer, passed on
+            return result  # another operation's response, passed on
         return self._bounded(call, operation, args, self._shaped(result))
 
     def _write(self, ctx: Context, call: Call, operation: Operation, args: Input) -> Any:
-        # Most calls of such an operation find nothing to do, and a read finds that out without the lock of writers.
+        # Most calls of such an operation have nothing to do, and a read detects that without the write lock.
         if operation.idle is not None:
             with ctx.reading() as bound:
                 early = repeated(bound, call.request) or operation.idle(bound, args)
@@ -273,7 +273,7 @@ class Dispatcher:
         if budget is None:
             self._suggest_the_rest(call, operation, result, None)
             return result
-        # Two names of one limit. Where both are given, the smaller one is meant to hold.
+        # Two names of one limit. If both are given, the smaller one applies.
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
         shown, fitted = budget_fit.bounded(result, budget, given, budget.default_for(call.connection.toolset))
@@ -285,15 +285,15 @@ class Dispatcher:
         return shown
 
     def _suggest_the_rest(self, call: Call, operation: Operation, shown: Json, whole: Json | None) -> None:
-        """An answer that leaves something out says how to get it. `whole` is what a budget has cut, if it did."""
+        """Suggest how to get what a response leaves out. `whole` is the untruncated result, if one was truncated."""
         if call.remarks.call is None:
             return
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
         larger = _larger(operation, own, whole) if whole is not None else None
         if larger is not None:
-            # The operation may have said so itself, and knows better than this general rule.
+            # The operation may have suggested it itself, with more knowledge than this general rule.
             ways = [way["params"] for way in call.remarks.suggestions if way.get("target") == operation.name]
-            # First: what was asked for comes before what else could be done.
+            # First: the requested data comes before other suggestions.
             call.remarks.suggestions[:0] = [] if any("max_chars" in params for params in ways) else [larger]
         elif not call.remarks.suggestions:
             again = _again(operation, own)
@@ -314,7 +314,7 @@ class Dispatcher:
         return call.connection.workspace_override or self.settings_for(call.connection).workspace
 
     def _refused(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any) -> Answer:
-        """The refusal in the form of the operation, if it has one of its own."""
+        """The refusal in the operation's own form, if it has one."""
         answer = self._refusal(call, operation, error, arguments)
         translate = refusal_form.find(call.name) if operation is not None else None
         return translate(answer, arguments, call.connection.toolset) if translate is not None else answer
@@ -322,26 +322,26 @@ class Dispatcher:
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any = None) -> Answer:
         complete_refusal(operation, error)
         repaired = self._repaired(call, operation, error, arguments)
-        # What was meant by the name of no tool is all that there is to say, and so is the id that an agent meant.
+        # For the name of an unknown tool the intended one is all there is to report; the same for an id an agent meant.
         is_all = operation is None or (error.code == "UNKNOWN_ID" and call.connection.toolset == "agent")
         ways = [] if repaired and is_all else list(error.suggestions) or _default_ways(error, operation)
         ways = [_as_sent(way, call, operation, arguments) for way in (*repaired, *ways)]
         if error.code == "UNKNOWN_ID" or (call.remarks.empty and error.code == "INVALID_INPUT"):
             self._offer_import(call, ways)
         suggestions = self._suggestions(call, ways)
-        # An error leaves no state behind, so its time is that of the call.
+        # An error has no associated state, so its time is that of the call.
         envelope = failure(error, call.remarks.warnings, suggestions, self.clock())
         return self._presenter.present(call, operation, envelope)
 
     def _repaired(self, call: Call, operation: Operation | None, error: ClewError, arguments: Any) -> list[Suggestion]:
-        """The call that was meant, first of all ways, where a name or an id only was spelled otherwise."""
+        """The intended call, before all other suggestions, if only a name or an id was spelled differently."""
         if call.connection.toolset not in ("agent", "full"):
-            return []  # the answers of the other toolsets are those of their contracts
+            return []  # the responses of the other toolsets are those of their contracts
         if operation is None or (error.code == "INVALID_INPUT" and call.connection.toolset == "agent"):
             return _tool_meant(call, operation, error, arguments) or _without_fault(call, operation, error)
         if error.code != "UNKNOWN_ID" or error.unknown is None or call.remarks.call is None:
             return []
-        # What was done is done: a store that cannot be read right now only means that nothing near is named.
+        # The call itself is complete: if the store cannot be read right now, no similar id is suggested.
         with suppress(ClewError):
             agent = self._agent(call.connection, None)
             ctx = Context(self, call.connection, call.workspace, agent)
@@ -353,7 +353,7 @@ class Dispatcher:
 
     @staticmethod
     def _ways_around(call: Call, unknown: str) -> list[Suggestion]:
-        """What may be meant by something that is no id, for whom recall and resume are listed."""
+        """Suggestions for something that is not an id, for toolsets that list recall and resume."""
         if call.connection.toolset != "agent" or call.remarks.call is None:
             return []
         given = call.remarks.call[1]
@@ -361,8 +361,8 @@ class Dispatcher:
         return repair.other_ways(unknown) if unknown in named else []
 
     def _offer_import(self, call: Call, ways: list[Suggestion]) -> None:
-        """Before all other ways: what is missed here may lie in the store of the program that was here before."""
-        # What was done is done: a store that cannot be read right now only means that nothing is offered.
+        """Before all other suggestions: missing data may be in the store of the program that was used before."""
+        # The call itself is complete: if the store cannot be read right now, nothing is offered.
         with suppress(ClewError):
             for find in import_offer.all():
                 offer = find(self.settings, self.database, call.connection.toolset)
@@ -389,7 +389,7 @@ def _tool_meant(call: Call, operation: Operation | None, error: ClewError, argum
 
 
 def _without_fault(call: Call, operation: Operation | None, error: ClewError) -> list[Suggestion]:
-    """Of a question the same without what was not understood, if it can be left out and selects nothing."""
+    """For a read: the same call without the invalid argument, if that is optional and selects nothing."""
     field = str(error.hints[0].get("field", "")) if error.hints else ""
     if operation is not None and operation.name == "open" and field == "id":
         return [suggest("resume", "Shows ids to open.", "high")]
@@ -409,7 +409,7 @@ def _can_be_left_out(operation: Operation, field: str) -> bool:
 
 
 def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:
-    """The call that shows the whole of what a budget has cut; None where only acting again would show it."""
+    """The call that shows the whole of a truncated result; None if only repeating the action would show it."""
     budget = operation.budget
     if budget is None or budget.rest is not None:
         return budget.rest(whole) if budget is not None and budget.rest is not None else None
@@ -420,19 +420,19 @@ def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:
 
 
 def _again(operation: Operation, own: Json) -> Json | None:
-    """The arguments with which a call shows more and does nothing twice; None where it would act again."""
+    """The arguments that show more without repeating the action; None if it would be repeated."""
     if not operation.writes:
         return own
     once = operation.budget.once if operation.budget is not None else ()
     if not operation.idempotent and not once:
         return None
     kept = {name: value for name, value in own.items() if name not in once}
-    # A view that moves the focus has moved it; to see the rest it need not write again.
+    # A view that moves the focus has moved it already; showing the rest need not write again.
     return kept | ({"read_only": True} if "read_only" in operation.input.model_fields else {})
 
 
 def _passed_on(call: Call, answer: Answer) -> Answer:
-    """Another operation's answer, as it gave it; the envelope when this call asks for that."""
+    """Another operation's response, unchanged; the envelope if this call requests that."""
     if call.fmt != "json" or answer.input_required is not None:
         return answer
     return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope, resources=answer.resources)
@@ -449,7 +449,7 @@ def _as_sent(way: Suggestion, call: Call, operation: Operation | None, sent: Any
 
 
 def _toolset_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
-    """The toolset's defaults for what the caller did not give under any of its names."""
+    """The toolset's defaults for arguments that the caller did not give under any of their names."""
     form = agent_form(operation, call)
     defaults = (
         form.defaults if form is not None else toolset_named(call.connection.toolset).defaults.get(operation.name)
@@ -467,7 +467,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _defect(operation: Operation | None, defect: Exception) -> ClewError:
-    """One transaction is undone; an operation of several may have committed some of them."""
+    """A single transaction is rolled back; an operation with several may have committed some of them."""
     several = operation is not None and operation.writes and operation.mode == "own"
     state = "look at what is there before you repeat the call" if several else "nothing was written"
     said = f"{type(defect).__name__}: {defect}".encode(errors="replace").decode()
@@ -485,7 +485,7 @@ def _format(value: Any) -> str | None:
 
 
 def _in_workspace(suggestion: Suggestion, call: Call) -> Suggestion:
-    """A suggestion of a call that named its workspace names it too."""
+    """Add the workspace to a suggestion if the call named it."""
     if not call.explicit_workspace or suggestion["action"] != "call_tool" or "workspace" in suggestion["params"]:
         return suggestion
     entry = catalogue().find(suggestion["target"])
@@ -495,9 +495,9 @@ def _in_workspace(suggestion: Suggestion, call: Call) -> Suggestion:
 
 
 def _default_ways(error: ClewError, operation: Operation | None) -> list[Suggestion]:
-    """Every mistake of a caller has a way out: an agent that is refused without one tends to repeat the same call.
+    """Suggestions for each caller error: an agent that is refused without one tends to repeat the same call.
 
-    While the store fails, or belongs to another project, no operation helps; what does stands in the recovery.
+    While the store fails, or belongs to another project, no operation helps; the recovery text explains what does.
     """
     if error.code.startswith("STORE_") or error.code == "PROJECT_GUARD_MISMATCH":
         return []

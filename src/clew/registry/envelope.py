@@ -1,6 +1,6 @@
-"""The one shape of every answer, and the line protocol in which a model reads it: a state line, then commands that can
-be pasted; no JSON, no blank lines. An operation that has no lines of its own is shown as an outline: its result as
-indented text, of which nothing but blanks is left out.
+"""The one shape of every response, and the line protocol in which a model reads it: a state line, then commands that
+can be pasted; no JSON, no blank lines. An operation without its own lines is shown as an outline: its result as
+indented text, from which only blanks are left out.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from clew.registry.connection import InputRequired
 
 @dataclass
 class Answer:
-    """One answer in the forms that faces need: the whole `envelope`, and `text` as a model reads it."""
+    """One response in the forms that transports need: the whole `envelope`, and `text` for a model."""
 
     ok: bool
     envelope: Json
     text: str = ""
     structured: Json | None = None
-    """The object that `text` holds as JSON; None when the text is lines or prose. Clients show a model this instead
-    of the text, so the two must never say different things."""
+    """The object that `text` contains as JSON; None if the text is lines or prose. Clients show a model this instead
+    of the text, so the two must never differ."""
     lines: list[str] = field(default_factory=list)
     input_required: InputRequired | None = None
     resources: list[str] = field(default_factory=list)
-    """Addresses that the answer points to, for faces with links of their own."""
+    """Addresses that the response refers to, for transports with links."""
     written: int | None = None
     """The number of the last event that the call wrote."""
 
 
 class ImportOffer(NamedTuple):
-    """What can be imported: the warning that says so, and the call that does it."""
+    """What can be imported: the warning, and the call that imports it."""
 
     warning: dict[str, str]
     way: Suggestion
 
 
 import_offer: HookPoint[Callable[..., ImportOffer | None]] = HookPoint("import_offer")
-"""`(settings, database, toolset)` -> what a client of the toolset may miss here."""
+"""`(settings, database, toolset)` -> the import of data that a client of the toolset may expect here, if any."""
 
 refusal_form: HookPoint[Callable[[Answer, Any, str], Answer]] = HookPoint("refusal_form")
 """`(answer, arguments, toolset)` -> the refusal of an operation as its clients read refusals; by operation name."""
 
 
 _IN_FULL = (*("jobs_", "macro_", "runner_", "receipt_", "chain_", "bootstrap", "marks", "scaffold", "storage"),)
-"""How the names of operations on tasks go on that an envelope shows in full."""
+"""Prefixes of the operations on tasks that an envelope shows with their full name."""
 
 
 def intent_of(operation: str) -> str:
-    """What an envelope calls the operation: in BranchMind, operations on tasks were arguments of one tool."""
+    """The intent of an operation in an envelope: in BranchMind, operations on tasks were arguments of one tool."""
     short = operation.removeprefix("tasks_")
     return operation if short.startswith(_IN_FULL) else short
 
@@ -98,7 +98,7 @@ Cursor = int | str | None
 
 
 def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> Json:
-    """What was asked for, what came, and where to go on; without a next cursor there is no more."""
+    """Pagination: requested limit, returned count, and the next cursor; without one there are no more items."""
     return {
         "cursor": cursor,
         "next_cursor": next_cursor,
@@ -114,7 +114,7 @@ CUT_WARNINGS = frozenset({"BUDGET_TRUNCATED", "BUDGET_MINIMAL"})
 
 
 def command(name: str, params: Json, default_workspace: str | None = None) -> str:
-    """`name key=value ...`, keys sorted, nulls left out, the default workspace left out."""
+    """Format `name key=value ...`: keys sorted, without nulls and the default workspace."""
     parts = [name]
     for key in sorted(params):
         value = params[key]
@@ -142,7 +142,7 @@ def error_lines(error: Json, suggestions: list[Suggestion], default_workspace: s
     advice = _advice(error, default_workspace)
     fix = f" | fix: {advice}" if advice else ""
     lines = [one_line(f"ERROR: {error['code']} {error['message']}{fix}")]
-    # At most two commands; one that lists what the next calls says nothing where that found no place.
+    # At most two commands; one that lists the following calls is useless if that found no room.
     shown = suggestions[:2]
     shown = shown[:-1] if shown and shown[-1]["action"] == "call_method" else shown
     told = [suggestion_line(item, default_workspace) for item in shown]
@@ -150,7 +150,7 @@ def error_lines(error: Json, suggestions: list[Suggestion], default_workspace: s
 
 
 def _advice(error: Json, default_workspace: str | None) -> str:
-    """The recovery, with the example itself where it speaks of its place in the envelope: lines have no such place."""
+    """The recovery, with the example inlined if it refers to its field in the envelope: lines have no such field."""
     example = error.get("details", {}).get("example")
     if not example:
         return error.get("recovery") or ""
@@ -161,7 +161,7 @@ def _advice(error: Json, default_workspace: str | None) -> str:
 
 
 def warning_lines(warnings: list[dict[str, str]], rest: str = "") -> list[str]:
-    """A line for each warning. `rest` is the call that gives what a budget left out: it is how to mend that."""
+    """A line for each warning. `rest` is the call that returns what a budget left out: the fix for such a warning."""
     return [
         one_line(f"WARNING: {item['code']} {item['message']} | fix: {_fixes(item, rest)}")
         for item in warnings
@@ -176,18 +176,18 @@ def _fixes(item: dict[str, str], rest: str) -> str:
 def is_cut(result: Json) -> bool:
     """Whether a budget left something out."""
     places = [result, *(part for part in result.values() if isinstance(part, dict))]
-    # A macro answers with a view that has a budget of its own.
+    # A macro answers with a view that has its own budget.
     return any(isinstance(place.get("budget"), dict) and place["budget"].get("truncated") for place in places)
 
 
 def rest_of(envelope: Json, default_workspace: str | None) -> str:
-    """The call that gives what a budget left out, as a command; nothing where nothing was left out."""
+    """The call that returns what a budget left out, as a command; empty if nothing was left out."""
     calls = [way for way in envelope["suggestions"] if way["action"] == "call_tool"]
     return suggestion_line(calls[0], default_workspace) if calls and is_cut(envelope["result"]) else ""
 
 
 def item_lines(result: Json, items: Iterable[Json], line: Callable[[Json], str]) -> list[str]:
-    """A line for each item. One that a budget has shortened may lack what its line speaks of, and is shown as it is."""
+    """A line for each item. One that a budget has shortened may lack fields that its line needs, and is shown as is."""
     return [shown for item in items for shown in _item_lines(result, item, line)]
 
 
@@ -201,7 +201,7 @@ def _item_lines(result: Json, item: Json, line: Callable[[Json], str]) -> list[s
 
 
 def generic_lines(intent: str) -> list[str]:
-    """For operations without lines of their own."""
+    """For operations without their own lines."""
     return [f"ok intent={intent}", "tools/list toolset=full"]
 
 
@@ -210,14 +210,14 @@ def one_line(text: str) -> str:
 
 
 WIDEST = 160
-"""Characters up to which an object stands on one line."""
+"""Maximum length of an object on one line."""
 FURNITURE = frozenset({"workspace", "budget"})
 
 
 def outline(result: Json) -> list[str]:
-    """`name: value` lines; lists have an entry on each line, and what is deeper is indented.
+    """`name: value` lines; lists have one entry per line, and deeper values are indented.
 
-    Below the first level, what is empty or not so is left out: a reader looks for what is.
+    Below the first level, empty and false values are omitted.
     """
     return [line for name, value in result.items() if name not in FURNITURE for line in _field(name, value)]
 
@@ -253,7 +253,7 @@ def _entry(item: Any) -> list[str]:
 
 
 def _flat(value: Any) -> str | None:
-    """On one line; None for what has objects inside of objects or more than a line of text."""
+    """On one line; None for nested objects or multi-line text."""
     if isinstance(value, str):
         return None if "\n" in value else argument(value)
     if isinstance(value, dict):

@@ -12,11 +12,11 @@ from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.operation import Operation
 
 SPELLED_LIKE = 0.8
-"""How like a name must be to one that exists to count as a slip of spelling: `get_memory` is no `export_memory`."""
+"""Similarity threshold for a misspelled name: `get_memory` is not a typo of `export_memory`."""
 
 
 def find_operation(name: str) -> Operation:
-    """The declared operation, importing only the module that holds it."""
+    """Retrieve the declared operation, importing only the module that declares it."""
     entry = catalogue().find(name) if isinstance(name, str) else None
     if entry is not None:
         importlib.import_module(entry.module)
@@ -30,7 +30,7 @@ def find_operation(name: str) -> Operation:
 
 
 def _built(found: Operation) -> Operation:
-    """With its validator, which is built when the operation is first looked up: most of those imported never are."""
+    """With its validator, which is built at the first lookup: most imported operations never need one."""
     found.input.model_rebuild()
     return found
 
@@ -42,7 +42,7 @@ def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
         values = found.match(uri)
         if values is not None:
             return found, values
-    for found in resources.declared().values():  # declared, and not in the index yet
+    for found in resources.declared().values():  # declared, but not yet in the index
         values = found.match(uri)
         if values is not None:
             return found, values
@@ -83,5 +83,5 @@ def _unknown_operation(name: str) -> ClewError:
 
 
 def _printable(name: str) -> str:
-    """The name without what JSON or an argument cannot hold, so that an answer may repeat it."""
+    """The name without characters that JSON or an argument cannot hold, so that a response may repeat it."""
     return name.encode(errors="ignore").decode().replace("\x00", "")

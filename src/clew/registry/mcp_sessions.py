@@ -1,4 +1,4 @@
-"""Sessions of MCP over HTTP as the store keeps them: whose each is, what its client said, and what it goes on as."""
+"""MCP sessions over HTTP as the store keeps them: their owner, the client's data, and their connection state."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clew.store.database import Transaction
 from clew.store.rows import TableRow, delete, find, insert, load, update
 
 KEPT_MS = 7 * 86_400_000
-"""A client that says nothing for a week opens another one."""
+"""Sessions expire after a week without a request."""
 MOST_OF_OWNER = 1_000
-"""Sessions of one token that are kept, those seen last."""
+"""Maximum number of sessions per token, most recent first."""
 _STORE = ""
 
 
@@ -42,7 +42,7 @@ def session_of(tx: Transaction, id: str, now_ms: int) -> McpSession | None:
 
 
 def note_session(tx: Transaction, id: str, kept: Json | None, now_ms: int) -> None:
-    """It was used, and goes on as `kept` says, if that changed."""
+    """Record that a session was used, and its state `kept`, if that changed."""
     found = find(tx, _STORE, McpSession, _digest(id))
     if found is None:
         return

@@ -55,7 +55,7 @@ class Input(StrictModel):
 
 
 Verbosity = Literal["full", "compact"] | None
-"""How much an answer says; `Context.is_compact` knows what is meant where nothing was said."""
+"""Verbosity of a response; `Context.is_compact` has the default."""
 
 
 class Bounded(Input):
@@ -82,18 +82,18 @@ class AgentForm(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """How a result is shown where the call does not ask for a form: as its envelope, unless this says otherwise."""
+    """How a result is shown if the call does not request a format: as its envelope, unless this says otherwise."""
 
     lines: Callable[..., list[str]] | None = None
-    """The result in lines, for whoever asks for them and where `in_lines` says so."""
+    """The result as lines, for callers that request them and if `in_lines` is set."""
     in_lines: bool | tuple[Tier, ...] = False
-    """It answers in lines, everywhere or in the tiers named; there `fmt` may ask for JSON."""
+    """It answers in lines, everywhere or in the tiers listed; there `fmt` may request JSON."""
     is_text: bool = False
-    """The field `text` of the result is all that is shown."""
+    """Only the field `text` of the result is shown."""
     bare: Callable[[Json], Any] | None = None
-    """Picks the JSON that the text block shows instead of the envelope, for clients that parse it."""
+    """Selects the JSON that the text block shows instead of the envelope, for clients that parse it."""
     whole: bool = False
-    """The result is one document, of no use in part. Any other result without a budget is cut when it is very long."""
+    """The result is one document, useless in part. Any other result without a budget is truncated if very long."""
     agent: AgentForm | None = None
 
 
@@ -114,11 +114,11 @@ class Operation:
     """`read` or `write`: one transaction around the call. `own`: the function opens its transactions itself, because it
     works on files, models or processes in between."""
     idempotent: bool | None = None
-    """Whether a repeated call changes nothing more; what only reads never does."""
+    """Whether the operation is idempotent; a read always is."""
     destructive: bool = False
     idle: Callable[[Context, Any], Json | None] | None = None
-    """Asked first, in a read. If it has an answer, there is nothing to write: those who ask often do not queue up with
-    those who write."""
+    """Called first, in a read transaction. If it returns a result, there is nothing to write: frequent callers do not
+    wait for the write lock."""
     budget: Budget | None = None
     view: View = View()
     example: Json = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Operation:
         self.idempotent = not self.writes if self.idempotent is None else self.idempotent
 
     def __call__(self, function: Fn) -> Fn:
-        # The same function may come twice: a module that is run as a script is imported under its own name as well.
+        # The same function may be declared twice: a module run as a script is imported under its own name as well.
         known = _declared.get(self.name)
         if known is not None and known.function.__qualname__ != function.__qualname__:
             raise ValueError(f"operation {self.name} is declared twice")
@@ -149,7 +149,7 @@ _declared: dict[str, Operation] = {}
 
 
 def _described(name: str, function: Callable[..., Any]) -> tuple[str, str]:
-    """The first line of the docstring, and the rest of it."""
+    """Split a docstring into its first line and the rest."""
     summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
     if not summary:
         raise ValueError(f"operation {name} needs a docstring")

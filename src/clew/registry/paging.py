@@ -1,4 +1,4 @@
-"""Where a page of a list that is ordered by change ends, so that the next one begins there whatever was added since."""
+"""Cursors for lists that are ordered by change: the next page continues there, whatever was added since."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ After = Annotated[
 
 
 def position(after: str | None) -> Position | None:
-    """What a caller sent back as `after`."""
+    """Parse the cursor that a caller sent back as `after`."""
     if after is None:
         return None
     seq, colon, id = after.partition(":")
@@ -30,15 +30,15 @@ def position(after: str | None) -> Position | None:
 
 
 def following(offset: int | None, shown: int, total: int) -> int | None:
-    """The offset of the next page; nothing behind the last record, or where pages are told by a place."""
+    """The offset of the next page; None after the last record, or if pages use a cursor."""
     return offset + shown if offset is not None and offset + shown < total else None
 
 
 def next_after(records: list[Json], id_name: str, more: bool) -> str | None:
-    """The place of the last record that is shown; nothing where none is left."""
+    """The cursor of the last record that is shown; None if there are no more."""
     return str(Position(records[-1]["seq"], records[-1][id_name])) if records and more else None
 
 
 def follow_after(list_name: str, id_name: str) -> Follow:
-    """For a budget that cuts the list: there is more behind what stays."""
+    """For a budget that truncates the list: more records follow those that are kept."""
     return Follow("next_after", lambda _whole, result: next_after(result[list_name], id_name, more=True))

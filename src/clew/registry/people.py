@@ -1,6 +1,6 @@
-"""What only a person may do, over whatever transport the call comes.
+"""Operations reserved for people, over any transport.
 
-Agents propose, people decide. A connection acts for a person only when this process has made sure of it: the person
+Agents propose, people decide. A connection acts for a person only if this process has verified it: the person
 signed in at the page with a one-time code, answered a question at a terminal, or gave a token of their own with the
 scope `approve`. Nothing that a client sends over MCP makes it one.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clew.registry.context import Context
 
 RULE = "person"
-"""The rule that a refusal names in its details. A terminal that meets it asks the person, and calls again."""
+"""The rule that a refusal names in its details. A terminal that gets it asks the person, and calls again."""
 
 
 def check_person(ctx: Context, what: str, command: str, *ways: Suggestion) -> None:

@@ -1,4 +1,4 @@
-"""Which workspaces this server may be asked about, which one is its own, and which may be made."""
+"""Which workspaces this server may access, which one is its own, and which may be created."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from clew.registry.context import Context
 
 MOST_WORKSPACES = 10_000
-"""A loop over wrong names ends here; a person who needs more has more than one store."""
+"""Stops a loop over wrong names; a person who needs more workspaces uses more than one store."""
 
 
 def permitted(settings: Settings, workspace: str) -> str:
-    """The workspace itself; refused when the server is locked to another one or has a list without it."""
+    """The workspace itself; refused if the server is locked to another one or has a list without it."""
     own, allowed = settings.workspace, settings.workspace_allowlist
     if workspace == own:
         return workspace
@@ -45,7 +45,7 @@ def permitted(settings: Settings, workspace: str) -> str:
 
 
 def narrowed(settings: Settings, workspaces: tuple[str, ...]) -> Settings:
-    """The settings as they are for somebody whose token names these workspaces."""
+    """The settings for a caller whose token lists these workspaces."""
     allowed = tuple(name for name in workspaces if permits(settings, name))
     if not allowed:
         raise ClewError(
@@ -58,7 +58,7 @@ def narrowed(settings: Settings, workspaces: tuple[str, ...]) -> Settings:
 
 
 def check_scope(connection: Connection, writes: bool) -> None:
-    """Refuse what the token of the call does not allow."""
+    """Refuse a call that is outside the scope of its token."""
     scope: Scope = "write" if writes else "read"
     if connection.principal is None or connection.principal.may(scope):
         return
@@ -72,22 +72,22 @@ def check_scope(connection: Connection, writes: bool) -> None:
 
 
 def other_workspaces(ctx: Context, most: int) -> list[Row]:
-    """Workspaces beside the one of the call that hold something and that the caller may name, the last changed first.
+    """Other non-empty workspaces that the caller may name, the most recently changed first.
 
-    A person at this machine's shell may look at the store anyway.
+    A person at this machine's shell may read the whole store anyway.
     """
-    # All, and cut afterwards: those that may not be named must not use up the places of those that may.
+    # All, truncated afterwards: those that are not permitted must not displace those that are.
     found = [row for row in last_used_workspaces(ctx.tx, MOST_WORKSPACES) if row["id"] != ctx.workspace]
     return [row for row in found if ctx.connection.local or permits(ctx.settings, row["id"])][:most]
 
 
 def own_workspace(settings: Settings, database: Database) -> tuple[Settings, bool]:
-    """The settings with this project's own workspace, and whether that can no longer change.
+    """The settings with this project's own workspace, and whether that is final.
 
     By default the workspace has the name of the project's directory. Two directories may have the same name, so the
-    workspace is marked with the place of the project that used it first; the next one gets a name of its own.
+    workspace is marked with the path of the project that used it first; the next one gets another name.
     """
-    # Whoever names a workspace or a mark shares it on purpose; only a name that was derived may be somebody else's.
+    # An explicit workspace or mark is shared on purpose; only a derived name may belong to another project.
     chosen = settings.workspace_chosen or bool(settings.project_guard)
     if chosen and not settings.claims_workspace:
         return settings, True
@@ -106,7 +106,7 @@ def own_workspace(settings: Settings, database: Database) -> tuple[Settings, boo
 
 
 def _check_claim(settings: Settings, row: Row | None) -> None:
-    """Refuse a file that came with a clone and names a workspace which another place made: it would read and write
+    """Refuse a file that came with a clone and names a workspace created from another path: it would read and write
     there."""
     if row is None or row["project_guard"] == settings.place_mark:
         return
@@ -130,11 +130,11 @@ def check_room(tx: Transaction) -> None:
 
 
 ON_PURPOSE = frozenset({"init", "import_branchmind"})
-"""Operations that are meant to make a workspace, whatever its name looks like."""
+"""Operations that are meant to create a workspace, whatever its name looks like."""
 
 
 def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tuple[str, Json] | None) -> None:
-    """Refuse to write into a new workspace whose name looks like a slip of a known one's."""
+    """Refuse to write to a new workspace whose name looks like a typo of a known one."""
     operation, arguments = call or ("init", {})
     known = {*workspace_names(tx), settings.workspace} - {name}
     near = next((other for other in sorted(known) if is_slip(name, other) and permits(settings, other)), None)
@@ -166,7 +166,7 @@ def of_another_project(
 
 
 def _unmarked(tx: Transaction, settings: Settings, refused: str) -> str | None:
-    """The server's own workspace, else a new one named after its mark; None where neither may be used."""
+    """The server's own workspace, else a new one named after its mark; None if neither may be used."""
     ending = re.sub(r"[^a-z0-9]+", "-", settings.own_guard.lower()).strip("-")[:24].strip("-") or "other"
     for name in (settings.workspace, f"{refused[:100]}-{ending}"):
         row = find_workspace(tx, name)
@@ -184,9 +184,9 @@ def permits(settings: Settings, workspace: str) -> bool:
 
 
 def is_slip(name: str, other: str) -> bool:
-    """Whether one name is the other mistyped: other capitals or separators, or a letter wrong, missing or swapped.
+    """Whether one name is a typo of the other: other case or separators, or one letter wrong, missing or swapped.
 
-    Names that differ in a number (v1, v2) are meant to differ, and in a short name one letter is too much.
+    Names that differ in a number (v1, v2) differ on purpose, and in a short name one letter is too much.
     """
     one, two = (re.sub(r"[-_./]", "", text.lower()) for text in (name, other))
     if one == two:

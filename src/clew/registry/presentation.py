@@ -1,4 +1,4 @@
-"""From an envelope to what a client is sent: the envelope itself, the JSON that a contract knows, or lines."""
+"""Converts an envelope to the response a client gets: the envelope itself, the JSON of a contract, or lines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from clew.settings import Settings
 
 @dataclass(frozen=True)
 class Presenter:
-    """Shows an answer of one server to the client of a call."""
+    """Renders a response of one server for the client of a call."""
 
     settings: Settings
     workspace_of: Callable[[Call], str]
-    """The workspace of calls that name none."""
+    """The default workspace of calls."""
 
     def present(self, call: Call, operation: Operation | None, envelope: Json) -> Answer:
         shown, text = _redacted(_within_limit(operation, envelope))
@@ -57,7 +57,7 @@ class Presenter:
         answer.structured = None
 
     def _with_notice(self, call: Call, bare: Any) -> Any:
-        """The first answer that has room for it says what a client of the contract has to be told."""
+        """The first response that has room for it includes the notice for clients of the contract."""
         notice = self.settings.notice if call.connection.toolset == self.settings.toolset else ""
         if not notice or not isinstance(bare, dict) or call.connection.noticed:
             return bare
@@ -89,7 +89,7 @@ class Presenter:
 
 
 def _with_own_call(error: Json, suggestions: list[Suggestion], default: str | None) -> Json:
-    """With the caller's call corrected, if there is one, in place of an example about something else."""
+    """Replace an example about something else with the caller's corrected call, if there is one."""
     if not suggestions or "details.example" not in (error.get("recovery") or ""):
         return error
     return {**error, "recovery": suggestion_line(suggestions[0], default)}
@@ -100,7 +100,7 @@ def agent_form(operation: Operation, call: Call) -> AgentForm | None:
 
 
 def _within_limit(operation: Operation | None, envelope: Json) -> tuple[Json, str]:
-    """The envelope with its text. One text is measured, searched for secrets and sent."""
+    """The envelope with its text. The same text is measured, searched for secrets and sent."""
     text = canonical(envelope)
     if len(text) <= budget_fit.UNDECLARED or operation is None or operation.budget or operation.view.whole:
         return envelope, text
@@ -110,7 +110,7 @@ def _within_limit(operation: Operation | None, envelope: Json) -> tuple[Json, st
 
 
 def _redacted(whole: tuple[Json, str]) -> tuple[Json, str]:
-    from clew.secrets import redact  # its patterns take a while to compile, and a start answers nothing
+    from clew.secrets import redact  # its patterns are slow to compile, and startup needs none
 
     envelope, text = whole
     shown = redact(envelope, text)
@@ -127,26 +127,26 @@ def in_lines(operation: Operation, call: Call) -> bool:
 
 
 def _bare(pick: Callable[[Json], Any], envelope: Json) -> Any:
-    """What a client that expects no envelope gets: the picked JSON, or an object with `error`."""
+    """The response for a client that expects no envelope: the selected JSON, or an object with `error`."""
     result = envelope["result"]
     if envelope["success"]:
-        # What a bare answer has no place for must not be lost with it.
+        # Data that a bare response has no field for must not be lost with it.
         cut = {**result, **{name: envelope[name] for name in ("warnings", "suggestions")}} if is_cut(result) else None
         return cut or pick(result)
     error = envelope["error"]
     told = {key: error[key] for key in ("code", "recovery") if key in error}
     if "recovery" in told:
-        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are spread out here
+        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are top-level fields here
     return {**error.get("details", {}), "error": error["message"], **told}
 
 
 def _shown(call: Call, lines: list[str]) -> list[str]:
-    """What is put before a model holds stored text, which must not read as markup or as a turn."""
+    """Escape stored text in what is shown to a model, so that it does not read as markup or as a turn."""
     return [harmless(line) for line in lines] if call.connection.toolset == "agent" else lines
 
 
 def _rendered(lines: Callable[[Json, str], list[str]], result: Json, default: str) -> list[str]:
-    """The lines of a result; its outline where a budget took away a field that they speak of."""
+    """The lines of a result; its outline if a budget removed a field that they need."""
     try:
         return lines(result, default)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Background work gives way to calls: it waits before each of its small portions until no call runs in this process."""
+"""Background work yields to calls: it waits before each of its small batches until no call runs in this process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from time import monotonic
 
 SETTLING = 0.03
-"""Seconds without a call after which the process is quiet: an agent's next call often follows at once."""
+"""Seconds without a call after which the process is idle: an agent's next call often follows at once."""
 LONGEST = 0.25
-"""Seconds that a portion waits at most. Where calls never stop, a quarter of a processor is left for the rest."""
+"""Maximum seconds that a batch waits. Under constant load, this leaves it a quarter of a processor."""
 Pause = Callable[[], None]
 
 
@@ -35,14 +35,14 @@ class Quiet:
                 self._changed.notify_all()
 
     def pause(self) -> None:
-        """Until it is quiet, or the longest wait is over."""
+        """Wait until the process is idle, or the maximum wait is over."""
         deadline = monotonic() + LONGEST
         with self._changed:
             while (left := self._until_quiet(deadline)) > 0:
                 self._changed.wait(left)
 
     def _until_quiet(self, deadline: float) -> float:
-        """Seconds to wait before looking again; 0 or less when it is quiet or too late."""
+        """Seconds to wait before checking again; 0 or less if it is idle or too late."""
         now = monotonic()
         settled = deadline if self._running else self._last_end + SETTLING
         return min(settled, deadline) - now
@@ -52,4 +52,4 @@ quiet = Quiet()
 
 
 def at_once() -> None:
-    """The pause of work that a call itself waits for."""
+    """The no-op pause of work that a call itself waits for."""

@@ -1,4 +1,4 @@
-"""How much one token may write in a day, on all servers of the store together."""
+"""Daily write quota per token, across all servers of the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DAY_MS = 86_400_000
 
 
 def count_write(settings: Settings, database: Database, clock: Clock, connection: Connection) -> None:
-    """Count a writing call of a token, and refuse it beyond the quota; refused calls count too."""
+    """Count a writing call of a token, and refuse it above the quota; refused calls count too."""
     token = connection.principal.token if connection.principal is not None else ""
     if settings.daily_writes is None or not token:
         return

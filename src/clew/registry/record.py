@@ -1,10 +1,10 @@
-"""What a domain offers for the records it keeps, so that one call works on every id.
+"""Hooks that a domain provides for its records, so that one call works on every id.
 
-A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
-`@retracter(...)` takes it back, `@namer(...)` says what many of them are called and `@previewer(...)` what they say;
-`@refresh("block")` and `@writer("block")` are for records that also stand in files. The keys are kinds of ids
-(`clew.ids.PATTERNS`) or kinds of what search finds.
-`@inbox_items("kind")` lists what waits for a person; the Inbox gathers it.
+A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` returns its links,
+`@retracter(...)` withdraws it, `@namer(...)` returns the names of many and `@previewer(...)` their content;
+`@refresh("block")` and `@writer("block")` are for records that are also kept in files. The keys are kinds of ids
+(`clew.ids.PATTERNS`) or kinds of search results.
+`@inbox_items("kind")` lists items that wait for a person; the Inbox collects them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ refresh: HookPoint[Callable[[Context], object]] = HookPoint("refresh")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a list says of a record: what it is, what it is called, and how it stands."""
+    """A record in a list: its kind, name and status."""
 
     id: str
     kind: str
@@ -42,22 +42,22 @@ class Named:
 
 
 namer: HookPoint[Callable[[Context, list[str]], list[Named]]] = HookPoint("namer")
-"""`(ctx, ids)` -> those of the ids that there are, in one question to the store."""
+"""`(ctx, ids)` -> those of the ids that exist, in one query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A record as search shows it: title, what and why apart from each other, and how it stands now."""
+    """A record as search shows it: title, content and reason as separate fields, and its current status."""
 
     text: str | None = None
-    """None: what search holds of it is what it says."""
+    """None: the content is what the search index holds."""
     state: str | None = None
-    """Where its store knows more than search does: a step may be done on a proof that went stale."""
+    """Set if its store knows more than the search index: a step may be done on a proof that became stale."""
     verdict: Verdict | None = None
 
 
 previewer: HookPoint[Callable[[Context, list[str]], dict[str, Preview]]] = HookPoint("previewer")
-"""`(ctx, ids)` -> those of the ids that there are, as they read now."""
+"""`(ctx, ids)` -> the current previews of those of the ids that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ REPLACES, KEPT_INSTEAD = "replaces", "kept in place of"
 
 
 def successions(ctx: Context, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """How each (new, old) pair is told: a record replaces an older one, and is kept in place of one that came after it,
-    which was a repetition or a mistake."""
+    """The relation of each (new, old) pair: a record replaces an older one, or is kept in place of a newer one
+    that was a duplicate or a mistake."""
     wanted = list(dict.fromkeys(pairs))
     born = first_seqs(ctx.tx, ctx.workspace, sorted({id for pair in wanted for id in pair}))
     late = {(new, old) for new, old in wanted if new in born and old in born and born[new] < born[old]}
@@ -82,14 +82,14 @@ def successions(ctx: Context, pairs: Iterable[tuple[str, str]]) -> dict[tuple[st
 
 
 Linker = Callable[[Context, str, int], list[RecordLink]]
-"""`(ctx, id, limit)` -> the links at a record that the domain's own tables hold, in both directions."""
+"""`(ctx, id, limit)` -> the links of a record in the domain's own tables, in both directions."""
 
 linker: HookPoint[Linker] = HookPoint("linker")
 
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
-    """That a record no longer holds."""
+    """A request to withdraw a record."""
 
     why: str
     replaced_by: str | None = None
@@ -101,7 +101,7 @@ class Retraction:
 
 @dataclass(frozen=True, slots=True)
 class Retracted:
-    """What became of it: the status it has now, and the proposal that still waits for a person, if one does."""
+    """The result: its new status, and the proposal that still waits for a person, if there is one."""
 
     status: str
     proposal: str | None = None
@@ -109,12 +109,12 @@ class Retracted:
 
 
 retracter: HookPoint[Callable[[Context, str, Retraction], Retracted]] = HookPoint("retracter")
-"""Takes back a record of this kind in the way of its domain, inside the transaction that is given."""
+"""Withdraws a record of this kind as its domain does, inside the given transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """What became of a record that was to hold again: its status now, and the proposal that waits, if one does."""
+    """The result of a restoration: the new status, and the proposal that waits, if there is one."""
 
     status: str | None
     proposal: str | None = None
@@ -122,17 +122,17 @@ class Restoration:
 
 
 restorer: HookPoint[Callable[[Context, str, str, str | None], Restoration]] = HookPoint("restorer")
-"""`(ctx, id, why, was)` brings back a record of this kind that was withdrawn or replaced, in the transaction given;
-`was` is the status that it had before, where that was kept."""
+"""`(ctx, id, why, was)` restores a record of this kind that was withdrawn or replaced, in the given transaction;
+`was` is its previous status, if that was kept."""
 
 assessor: HookPoint[Callable[[Context, Sequence[str]], dict[str, Verdict]]] = HookPoint("assessor")
-"""`(ctx, ids)` -> whether each of the records that search knows holds, and what speaks against it."""
+"""`(ctx, ids)` -> for each of the records that search knows, whether it is in force, and what contradicts it."""
 
 withdrawn: HookPoint[Callable[[Context, Sequence[str]], object]] = HookPoint("withdrawn")
-"""`(ctx, ids)`: these records held until now. What each had replaced comes into force again."""
+"""`(ctx, ids)`: these records are no longer in force. Whatever each had replaced comes into force again."""
 
 writer: HookPoint[Callable[[Context], AbstractContextManager[Context]]] = HookPoint("writer")
-"""The transaction in which records of this kind are changed, where more than the store has to be written."""
+"""The transaction in which records of this kind are changed, if files have to be written as well as the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,12 @@ class FileEdit:
 
 
 file_edits: HookPoint[Callable[[Context, int], list[FileEdit]]] = HookPoint("file_edits")
-"""`(ctx, since_ms)` -> what agents edited since then, each file once, the one edited last first."""
+"""`(ctx, since_ms)` -> files that agents edited since then, each once, most recent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """One matter that waits: the record to open, what it asks in a sentence, and what happens if nobody acts."""
+    """An inbox item: the record to open, its question in a sentence, and the default outcome if no one acts."""
 
     id: str
     kind: str
@@ -159,17 +159,17 @@ class InboxItem:
     ts_ms: int
     default_outcome: str
     by: str | None = None
-    """Who asks."""
+    """The author of the question."""
     about: tuple[str, ...] = ()
-    """Records that it concerns or came from."""
+    """Related or source records."""
     note: str = ""
-    """Why it waits, in the words of whoever asks."""
+    """Why it waits, in the author's words."""
     risk: str | None = None
     until_ms: int | None = None
-    """Put off until then by the domain itself."""
+    """Postponed until then by the domain itself."""
     advice: str | None = None
     facts: Json | None = None
-    """What the ways out need to know."""
+    """Data for the possible actions."""
 
     def to_json(self) -> Json:
         return {
@@ -188,4 +188,4 @@ class InboxItem:
 
 
 inbox_items: HookPoint[Callable[[Context, int], list[InboxItem]]] = HookPoint("inbox_items")
-"""`(ctx, limit)` -> at most so many matters, oldest first. Reads only. The Inbox knows what was put off."""
+"""`(ctx, limit)` -> at most so many items, oldest first. Reads only. The Inbox tracks which ones are postponed."""

@@ -1,9 +1,9 @@
 """The pages made from declarations: settings, error codes, events, operations, resources, prompts, contracts.
 
-`python -m clew.registry.build` writes them beside the index; a test fails when they are stale.
+`python -m clew.registry.build` writes them next to the index; a test fails if they are stale.
 
-Contracts are those of the programs that Clew stands in for. Where it deliberately does something else is data: one file
-`docs/contracts/<name>.toml` each. A test checks that every difference names a test that pins what Clew does.
+Contracts are those of the programs that Clew replaces. Deliberate differences are data: one file
+`docs/contracts/<name>.toml` each. A test checks that every difference names a test that pins Clew's behaviour.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def pages(index: Index) -> dict[str, str]:
 
 
 def write(index: Index, docs: Path) -> None:
-    """Write the pages, and drop those of a domain that is no more."""
+    """Write the pages, and delete those of a domain that no longer exists."""
     wanted = pages(index)
     for name, text in wanted.items():
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def _contract_page(contract: SeedContract) -> str:
 
 
 def _answers(contract: SeedContract) -> Iterator[tuple[str, str, str, str]]:
-    """Every numbered finding in order, each with all its answers."""
+    """Every numbered finding in order, each with all entries that answer it."""
     for cause in contract.causes:
         repaired = [("like the original", item.what, item.test) for item in contract.kept if item.cause == cause]
         meant = [("differs on purpose", item.what, item.test) for item in contract.differences if cause in item.causes]
@@ -213,7 +213,7 @@ def _arguments(schema: Schema) -> str:
 
 
 def type_text(field: Schema, schema: Schema) -> str:
-    """A field's type in words: `integer 1..50`, `list of string`, `"a" or "b"`."""
+    """A field's type as text: `integer 1..50`, `list of string`, `"a" or "b"`."""
     field = resolved(field, schema)
     members, values = options(field), choices(field)
     if members is not None:
@@ -249,7 +249,7 @@ def _prompt_arguments(row: Json) -> str:
 
 
 PLACE = Path(__file__).parents[3] / "docs" / "contracts"
-"""There in a source tree only."""
+"""Exists in a source tree only."""
 
 
 @dataclass(frozen=True)
@@ -259,14 +259,14 @@ class Difference:
     clew: str
     why: str
     test: str
-    """`tests/file.py::function` that fails when Clew does something else again."""
+    """`tests/file.py::function` that fails if Clew behaves differently again."""
     causes: tuple[str, ...] = ()
     """Numbers of the deviations that it answers."""
 
 
 @dataclass(frozen=True)
 class FixedDifference:
-    """Something that once deviated and is now as in the original."""
+    """A former deviation that now behaves as the original does."""
 
     cause: str
     what: str
@@ -279,15 +279,15 @@ class SeedContract:
     """Name of the file and of the page, such as `branchmind`."""
     title: str
     about: str
-    """Markdown that the page begins with: how a client or existing data move over."""
+    """Markdown at the top of the page: how to migrate a client or existing data."""
     differences: tuple[Difference, ...]
     kept: tuple[FixedDifference, ...]
     causes: tuple[str, ...]
-    """The numbers of all deviations that were found when the original ran beside Clew, such as `D7`."""
+    """The numbers of all deviations that were found when the original ran in parallel with Clew, such as `D7`."""
 
     @property
     def unanswered(self) -> list[str]:
-        """Deviations that are neither mended nor deliberate."""
+        """Deviations that are neither fixed nor deliberate."""
         answered = {item.cause for item in self.kept} | {id for item in self.differences for id in item.causes}
         return [id for id in self.causes if id not in answered]
 
@@ -305,7 +305,7 @@ def _contract(path: Path) -> SeedContract:
 
 
 def _numbers(span: str) -> list[str]:
-    """`D1-D3` -> D1, D2, D3."""
+    """Expand `D1-D3` to D1, D2, D3."""
     first, _, last = span.partition("-")
     letter = first.rstrip("0123456789")
     low, high = int(first.removeprefix(letter)), int((last or first).removeprefix(letter))

@@ -1,4 +1,4 @@
-"""The call that was meant by one that was refused: an id that is nearly right, or a tool under another name."""
+"""The intended call for one that was refused: an id that is nearly right, or a tool under another name."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ OTHER_NAMES = {
     "restore": "recover reinstate unretract undelete",
     "op_search": "help tools operations commands",
 }
-"""By tool: what agents call it. Names that are tried in vain are added here."""
+"""By tool: the names that agents use for it. Names that are tried without success are added here."""
 _TOOL_OF = {word: tool for tool, words in OTHER_NAMES.items() for word in words.split()}
 _CHANGES = frozenset({"update", "edit", "change", "modify", "amend", "replace", "correct", "supersede"})
-"""Verbs of memories in which a record is written over; here another one replaces it."""
+"""Verbs of memory servers that overwrite a record; here a new one replaces it."""
 _ANSWERS = frozenset({"answer", "resolve", "settle"})
-"""Verbs that name a question; what is said with it takes its place."""
+"""Verbs that answer a question; the given text replaces the question."""
 _KIND_OF = {"decide": "decision", "learn": "lesson", **{kind: kind for kind in (*DURABLE, "question")}}
 _SHOWS = frozenset({"list", "get", "show", "read", "fetch", "view", "find", "all", "search"})
 _WORK = frozenset({"task", "tasks", "todo", "steps", "step"})
@@ -62,7 +62,7 @@ MOST_REFS = 2_000
 
 
 def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
-    """The call under the name of the tool that takes these arguments and is mostly meant by such a name."""
+    """The call of the tool that takes these arguments and is most often intended by such a name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return None
     if _CHANGES & set(_words(name)[:1]):
@@ -84,7 +84,7 @@ def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
             if _is_certain(name, tool, bool(given)) and _lacks(error):
                 return _with_more(tool, error, under_own_names(operation, given))
             if tool == _changing_verb(name):
-                return None  # what is to be changed is not clear, and looking at something else is not what was meant
+                return None  # the intended change is not clear, and a read is not what was intended
             continue
         if says_enough(operation, meant):
             return suggest(tool, f"{tool} does this.", "high", **meant)
@@ -96,7 +96,7 @@ def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
 
 
 def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
-    """The arguments as this tool calls them: with the kind that the name says, and the only id among them as its id."""
+    """The arguments under this tool's names: with the kind that the name implies, and the only id among them as id."""
     given, _ = without_secrets(operation, check_raw(arguments))
     given = {key: value for key, value in given.items() if key != "fmt"}
     if operation.name == "remember" and next(iter(_words(name)), "") in _ANSWERS:
@@ -113,7 +113,7 @@ def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
 
 
 def _answering(operation: Operation, given: Json) -> Json:
-    """The id of the question is what the answer replaces, and no part of its text."""
+    """Use the id of the question as `replaces`, not as part of the answer's text."""
     ids = {key: _only_id(value) for key, value in given.items() if _only_id(value) is not None}
     rest = {key: value for key, value in given.items() if key not in ids}
     texts = rest if _has_text(operation, rest) else _with_all_texts(operation, rest)
@@ -131,7 +131,7 @@ def _has_text(operation: Operation, given: Json) -> bool:
 
 
 def _with_all_texts(operation: Operation, given: Json) -> Json:
-    """The texts under names of another memory as one text: the caller's words, in the caller's order."""
+    """Join the texts under the argument names of another memory server, in the caller's words and order."""
     own = {name: value for name, value in given.items() if _is_own(operation, name)}
     texts = [" ".join(text.split()) for name, value in given.items() if name not in own for text in _leaves(value)]
     return {**own, "text": " ".join(texts)} if texts else given
@@ -150,7 +150,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _kinds_listed(name: str) -> list[str]:
-    """The kinds of which a name asks for a list: `get_rules`, `show_decisions`."""
+    """The kinds that such a name lists: `get_rules`, `show_decisions`."""
     words = _words(name)
     if not words or words[0] not in _SHOWS:
         return []
@@ -163,21 +163,21 @@ def _acted_on(given: Json) -> str | None:
 
 
 def _changing_verb(name: str) -> str | None:
-    """The tool that writes, of a name that begins with its verb."""
+    """The tool that writes, for a name that begins with its verb."""
     verb = next(iter(_words(name)), "")
     tool = _TOOL_OF.get(verb) if verb not in _BEGINS else None
     return tool if tool is not None and find_operation(tool).writes else None
 
 
 def _is_certain(name: str, tool: str, has_arguments: bool) -> bool:
-    """Whether the name says which tool is meant: as a whole, or by its verb where something is said with it."""
+    """Whether the name identifies the tool: as a whole, or by its verb if the call has arguments."""
     verb = next(iter(_words(name)), "")
     by_verb = _TOOL_OF.get(verb) if has_arguments and verb not in _BEGINS else None
     return tool in (_TOOL_OF.get(name.lower()), by_verb)
 
 
 def _replacement(arguments: Any) -> Suggestion | None:
-    """A new record in the place of the one that should have been written over."""
+    """A new record to replace the one that the call would overwrite."""
     given = arguments if isinstance(arguments, dict) else {}
     meant = under_own_names(find_operation("remember"), given)
     id = next((meant.pop(name) for name in list(meant) if _only_id(meant[name]) is not None), None)
@@ -193,13 +193,13 @@ def _replacement(arguments: Any) -> Suggestion | None:
 
 
 def _lacks(error: ClewError) -> list[str]:
-    """The required arguments that a call lacks, if nothing else is wrong with it."""
+    """The missing required arguments of a call, if it has no other errors."""
     fields = [str(hint.get("field")) for hint in error.hints if hint.get("kind") == "missing_required"]
     return fields if len(fields) == len(error.hints) else []
 
 
 def _with_more(tool: str, error: ClewError, given: Any) -> Suggestion:
-    """Of a tool that is certainly meant: what it lacks, and a look at what it would act on. No words are invented."""
+    """For a tool that is certainly intended: its missing arguments, and a read of its target. No words are invented."""
     reason = f"{tool} does this; it also needs {', '.join(_lacks(error))}."
     id = next((given[name] for name in ("id", "block_id", "task", "target") if name in given), None)
     if isinstance(id, str) and tool != "open":
@@ -208,7 +208,7 @@ def _with_more(tool: str, error: ClewError, given: Any) -> Suggestion:
 
 
 def is_other_name(name: str) -> bool:
-    """Whether an operation has a name that agents rather use for one of their tools."""
+    """Whether an operation has a name that agents rather use for another tool."""
     return name in _TOOL_OF
 
 
@@ -222,9 +222,9 @@ def _tools_meant(name: str) -> list[str]:
     near = nearest(name, [entry.name for entry in catalogue().operations])
     found = [entry.name for entry in search(" ".join(words))[:3]] if words else []
     whole = [_TOOL_OF[name.lower()]] if name.lower() in _TOOL_OF else []
-    # A list of work is asked for by its words; a verb alone says which tool is meant.
+    # Work is listed by its nouns; a verb alone identifies the tool.
     listed = found if _WORK & set(words) and not named else []
-    # A word of the name says more than a likeness of letters: `memory_search` is like op_search, and means recall.
+    # A shared word weighs more than the similarity of letters: `memory_search` is like op_search, and means recall.
     return list(dict.fromkeys([*whole, *work, *listed, *named, *spelled, *([near] if near else []), *found]))
 
 
@@ -236,7 +236,7 @@ class NearId(NamedTuple):
     id: str
     title: str
     is_same: bool
-    """Whether it only was spelled otherwise, such as `D1` or `decision 1` for D-1."""
+    """Whether only the spelling differed, such as `D1` or `decision 1` for D-1."""
 
     @property
     def named(self) -> str:
@@ -250,7 +250,7 @@ _DIGITS = str.maketrans("lIoO", "1100")
 
 
 def near_ids(ctx: Context, given: str, of_work: bool = False) -> list[NearId]:
-    """The ids that an unknown one may stand for: spelled alike, else the nearest of the same prefix."""
+    """Similar ids for an unknown one: other spellings of it, else the nearest with the same prefix."""
     digits = _BARE.fullmatch(given.strip())
     if digits is not None:
         numbered = [f"{prefix}-{digits[1]}" for prefix in _prefixes()]
@@ -281,7 +281,7 @@ _ID_IN_WORDS = re.compile(r"(?:(?:the|id|record|block|card)\s+)*([a-z]+)\W+([A-Z
 
 
 def _bare_id(given: str) -> str:
-    """`decision D-1`, `the record D-1` and `[D-1].` are D-1."""
+    """Extract D-1 from `decision D-1`, `the record D-1` and `[D-1].`."""
     plain = given.strip().strip(".,;:()[]{}<>`'\"")
     match = _ID_IN_WORDS.fullmatch(plain)
     named = match is not None and (
@@ -305,7 +305,7 @@ def _spellings(given: str) -> list[str]:
 
 
 def _kind_beginning(word: str) -> Kind | None:
-    """The kind whose name begins so: DEC-2 is a decision."""
+    """The kind whose name has this prefix: DEC-2 is a decision."""
     found = [kind for kind in all_kinds() if len(word) > 2 and kind.prefix and kind.name.startswith(word)]
     return found[0] if len(found) == 1 else None
 
@@ -315,7 +315,7 @@ _LETTERED = {"q": "question", "h": "hypothesis", "e": "evidence", "n": "note"}
 
 
 def _kind_of_id(text: str) -> str | None:
-    """The kind of which `Q-1` or `question-1` would be an id."""
+    """The kind that an id such as `Q-1` or `question-1` would have."""
     match = re.fullmatch(r"([A-Za-z]+)[-_ #]?\d{1,6}", text)
     if match is None:
         return None
@@ -329,7 +329,7 @@ _STEP_PATH = re.compile(r"s:\d+(?:[./]s:\d+)*")
 
 
 def other_ways(given: str) -> list[Suggestion]:
-    """What may be meant by something in the place of an id that is none: a file, a step, or what a record says."""
+    """Suggestions for an argument that is not an id: a file, a step, or the content of a record."""
     text = given.strip()
     kind = _kind_of_id(text)
     if kind is not None:
@@ -344,13 +344,13 @@ def other_ways(given: str) -> list[Suggestion]:
 
 
 def with_near_ids(error: ClewError, near: list[NearId], name: str, arguments: Json) -> list[Suggestion]:
-    """Ways on from an unknown id; the error names what is near. Another record is read, never acted upon."""
+    """Add similar ids to an error about an unknown id. Another record is only read, never acted upon."""
     if not near or error.unknown is None:
         return []
     same, operation = near[0].is_same, find_operation(name)
     named = ", ".join(item.named for item in near)
     error.recovery = f"{named} is meant?" if same else f"The nearest: {named}."
-    with suppress(ClewError):  # as they were understood: `F1,F-2` was a list of two
+    with suppress(ClewError):  # as they were parsed: `F1,F-2` was a list of two
         arguments = parse(operation, arguments).model_dump(mode="json", by_alias=True, exclude_unset=True)
     again = _replaced(arguments, error.unknown.strip().casefold(), near[0].id)
     if again != arguments and (same or not operation.writes):

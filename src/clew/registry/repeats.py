@@ -13,19 +13,19 @@ from clew.store.requests import StoredRequest, first_answer, forget_request, kee
 
 
 def once(ctx: Context, request: StoredRequest | None, run: Callable[[], Any]) -> Any:
-    """For an operation of one transaction, which is open: its answer is committed together with what it does."""
+    """For an operation of one transaction, which is open: its response is committed together with its writes."""
     result = repeated(ctx, request)
     if result is not None:
         return result
     result = run()
-    # What changed nothing may as well be done again; keeping its answer would be a change.
+    # A call without changes can be repeated; keeping its response would be a change.
     if request is not None and ctx.ws.changed and isinstance(result, dict):
         keep_answer(ctx.tx, request, _answer(ctx.remarks, result), ctx.now_ms)
     return result
 
 
 def repeated(ctx: Context, request: StoredRequest | None) -> Any | None:
-    """The answer of the first call with this id, with what was remarked then; None when this is the first."""
+    """The response of the first call with this id, with its remarks; None if this is the first."""
     answer = first_answer(ctx.tx, request) if request is not None else None
     if answer is None:
         return None
@@ -35,7 +35,7 @@ def repeated(ctx: Context, request: StoredRequest | None) -> Any | None:
 
 
 def once_in_parts(ctx: Context, request: StoredRequest | None, run: Callable[[], Any]) -> Any:
-    """For an operation of several transactions: one that was begun and not finished is not run again."""
+    """For an operation of several transactions: one that was started and not finished is not run again."""
     if request is None:
         return run()
     with ctx.writing() as bound:
@@ -50,7 +50,7 @@ def once_in_parts(ctx: Context, request: StoredRequest | None, run: Callable[[],
             _forget(ctx, request)
         raise
     if not isinstance(result, dict):
-        _forget(ctx, request)  # the answer of another operation, which is asked again
+        _forget(ctx, request)  # the response of another operation, which is called again
         return result
     with ctx.writing() as bound:
         keep_answer(bound.tx, request, _answer(ctx.remarks, result), bound.now_ms)

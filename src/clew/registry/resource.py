@@ -34,7 +34,7 @@ class Resource(NamedTuple):
         return "{" in self.uri
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The template's values in an address, or None when it is not ours."""
+        """Match an address and return the template's values; None if it does not match."""
         found = re.fullmatch(_pattern(self.uri, self.rest), uri)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
 
@@ -76,7 +76,7 @@ def declared() -> dict[str, Resource]:
 
 
 def _pattern(uri: str, rest: bool) -> str:
-    """`{name}` stands for one path segment; the last one, where the resource says so, for the rest of the address."""
+    """`{name}` matches one path segment; the last one, if the resource says so, the rest of the address."""
     parts = [part for part in re.split(r"(\{\w+\})", uri) if part]
     last = len(parts) - 1
     return "".join(_part(part, rest and at == last) for at, part in enumerate(parts))

@@ -1,7 +1,7 @@
-"""Short forms of a list item that does not fit: an empty list would say that there is nothing.
+"""Short forms of a list item that does not fit: an empty list would mean that there are no items.
 
-The first form keeps every field and clips the texts, so that whoever reads items finds what it looks for. The others
-keep what tells the thing from others and how to ask for it again.
+The first form keeps every field and truncates the texts, so that readers find the expected fields. The others
+keep the fields that identify the item and retrieve it again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ NAMES = (
     ),
     *("runner_id", "sessionId", "thoughtNumber"),
 )
-"""Fields by which a thing is asked for again. The first that an item has names it."""
+"""Fields by which an item is retrieved. The first that it has is its name."""
 PLACE = "seq"
-"""Where an item stands, beside its name: cursors count in it, and so do fields that follow a list."""
+"""The position of an item, in addition to its name: cursors count in it, as do fields that follow a list."""
 ELSE = ("from", "doc", "workspace", "agent", "file", "code", "task", "path")
-"""What names an item that has neither an id nor a place."""
+"""The name of an item that has neither an id nor a position."""
 KINDS = ("event_type", "type", "kind", "intent", "severity")
 STATES = ("status", "state")
 TEXTS = (
@@ -40,11 +40,11 @@ TEXTS = (
     *("description", "snippet"),
 )
 WIDTHS = (240, 120, 60)
-"""Characters of the text in a short form, the roomier ones first."""
+"""Characters of the text in a short form, largest first."""
 
 
 def short_forms(item: Any, *needed: str) -> Iterator[Any]:
-    """The item in fewer and fewer characters. `needed` fields stand in every form of an object."""
+    """The item in ever fewer characters. `needed` fields are kept in every form of an object."""
     if not isinstance(item, dict):
         yield from (_short(item, width) for width in (*WIDTHS, WIDTHS[-1]) if isinstance(item, str))
         return
@@ -55,13 +55,13 @@ def short_forms(item: Any, *needed: str) -> Iterator[Any]:
 
 
 def labelled(item: Json, *needed: str, width: int = WIDTHS[-1]) -> Json:
-    """Its name, of which kind it is, how it stands, and the beginning of what it says."""
+    """Its name, kind, status, and the beginning of its text."""
     fields = [field for group in (KINDS, STATES) for field in _first(item, group)]
     return named(item, *needed) | {field: _short(item[field], width) for field in fields} | _words(item, width)
 
 
 def _words(item: Json, width: int) -> Json:
-    """The beginning of what an item says; of a message that is an object, what that says."""
+    """The beginning of an item's text; of a message that is an object, the text of that."""
     for field in TEXTS:
         value = item.get(field)
         if isinstance(value, str | int) and value != "":
@@ -77,12 +77,12 @@ def named(item: Json, *needed: str) -> Json:
         fields = _first(item, ELSE) or _first(item, tuple(item))
         # An edge is named by its two ends.
         fields += ["rel", "to"] if fields == ["from"] else []
-    # An id is never clipped: half of it opens nothing.
+    # An id is never truncated: half of it retrieves nothing.
     return {field: item[field] for field in (*fields, PLACE, *needed) if field in item}
 
 
 def _first(item: Json, names: tuple[str, ...]) -> list[str]:
-    """The first of the fields that holds something plain."""
+    """The first of the fields that has a scalar value."""
     plain = (name for name in names if isinstance(item.get(name), str | int) and item[name] != "")
     return [name for name, _ in zip(plain, range(1), strict=False)]
 
@@ -93,7 +93,7 @@ def _short(value: Any, width: int) -> Any:
 
 def _clipped(value: Any) -> Any:
     if isinstance(value, dict):
-        # Ids and addresses may be longer than a label, and are of no use in part.
+        # Ids and addresses may be longer than a label, and are useless in part.
         return {name: item if name in (*NAMES, *ELSE) else _clipped(item) for name, item in value.items()}
     if isinstance(value, list):
         return [_clipped(item) for item in value]

@@ -1,4 +1,4 @@
-"""Suggestions that fit the listed tools: hidden ones are swapped for a listed equivalent or disclosed first."""
+"""Suggestions that fit the listed tools: hidden ones are replaced by a listed equivalent or disclosed first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) ->
 
 
 def _disclosed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> Iterator[Suggestion]:
-    """Each suggestion, and directly before one that is not listed the smallest tier that lists it, if no earlier one
+    """Each suggestion, preceded by the smallest tier that lists it if the toolset does not, and no earlier tier
     does."""
     told = -1
     for suggestion in suggestions:
@@ -62,15 +62,15 @@ def _disclosed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str
 
 
 def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Suggestion]:
-    """For the toolset `agent`: what it does not list is called through op_read or op_call, as it stands."""
+    """For the toolset `agent`: unlisted operations are called through op_read or op_call."""
     result: list[Suggestion] = []
     for suggestion in suggestions:
         entry = catalogue.find(suggestion.get("target", ""))
         if entry is not None and entry.name == "op_search":
-            # An exact name shows its arguments by itself, and `detail` is not listed.
+            # An exact name shows its arguments without further options, and `detail` is not listed.
             suggestion = {**suggestion, "params": {"query": suggestion["params"]["query"]}}
         if entry is not None and not (catalogue.lists("agent", entry) and _is_listed(suggestion, catalogue)):
-            # Clients may approve op_read once and for all, so what only reads goes through it.
+            # Clients may approve op_read once and for all, so reads go through it.
             through = "op_read" if entry.read_only else "op_call"
             suggestion = {
                 **suggestion,
@@ -83,7 +83,7 @@ def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Sugges
 
 
 def _is_listed(suggestion: Suggestion, catalogue: Catalogue) -> bool:
-    """Whether the tool takes these arguments as `tools/list` publishes it; the operation itself may take more."""
+    """Whether the tool takes these arguments as `tools/list` publishes it; the operation itself may accept more."""
     target = suggestion["target"]
     shown = next(entry for entry in catalogue.listed("agent") if target in (entry.name, *entry.aliases))
     return set(suggestion["params"]) - {"workspace", "fmt"} <= set(shown.input_schema.get("properties", {}))
@@ -105,7 +105,7 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     if tier_of(toolset) == "full" or target not in _INSTEAD:
         return suggestion
     given = set(suggestion["params"])
-    # A list, or a page of one, cannot be replaced by a look at one thing.
+    # A list, or a page of one, cannot be replaced by a read of one record.
     if target == "tasks_context" and (not _ONE & given or given & _PAGES):
         return suggestion
     instead = _INSTEAD[target]
@@ -118,7 +118,7 @@ LEAST_ROOM = 1_000
 
 
 class PartBudget(NamedTuple):
-    """The budget of a part: what a caller gave, else a default that grows with what is needed."""
+    """The budget of a part: the caller's, else a default that grows as needed."""
 
     budget: Budget
     given: int | None
@@ -126,15 +126,15 @@ class PartBudget(NamedTuple):
 
 
 def with_room(target: str, whole: int, own: Json, reason: str = "The same with a larger budget.") -> Suggestion:
-    """The call with a budget that an answer of so many characters fits into, also when it has grown by a quarter."""
+    """The call with a budget that fits a response of so many characters, also when it has grown by a quarter."""
     kept = {name: value for name, value in own.items() if name != "context_budget"}
     return suggest(target, reason, "medium", **(kept | {"max_chars": escalated(LEAST_ROOM, whole + whole // 4)}))
 
 
 def bounded_part(ctx: Context, whole: Json, limit: PartBudget, target: str, own: Json) -> Json:
-    """A part of an answer that has a budget of its own.
+    """A part of a response with a budget of its own.
 
-    What did not fit is told, and the call that shows all of it comes first: the operation itself has done its work.
+    A warning reports what did not fit, and the call that shows all of it comes first: the operation itself is complete.
     """
     shown, fitted = bounded(whole, limit.budget, [] if limit.given is None else [limit.given], limit.default)
     if fitted is not None:
@@ -145,7 +145,7 @@ def bounded_part(ctx: Context, whole: Json, limit: PartBudget, target: str, own:
 
 
 def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
-    """The arguments that lead on from a page, whatever the operation calls them; None where nothing is left."""
+    """The arguments for the next page, whatever the operation calls them; None if there are no more items."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     parts = _next_parts(shown, fields, own)
     if parts:
@@ -162,9 +162,9 @@ def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
 
 
 def _next_place(shown: Json, fields: list[str], own: Json, count: object, more: bool) -> Json | None:
-    # A result that names the place where it goes on calls it after the argument: next_after_seq, next_before_seq.
+    # A result that contains the cursor names it after the argument: next_after_seq, next_before_seq.
     places = {name: shown[f"next_{name}"] for name in fields if shown.get(f"next_{name}") is not None}
-    # A place in the list stays where it is while records are added in front of it, an offset does not.
+    # A cursor stays valid while records are added before it, an offset does not.
     for name in ("after", "offset"):
         if name in places:
             return {name: places[name]}
@@ -178,13 +178,13 @@ def _has_more(page: Json) -> bool:
 
 
 def leads_to(following: Json) -> str:
-    """What the arguments of `next_page` lead to: most lists have pages, the others grow."""
+    """Description of what `next_page` returns: most lists have pages, the others grow."""
     grows = all(name == "limit" or name.startswith("limit_") or name.endswith("_limit") for name in following)
     return "The same with a longer list." if grows else "The next page."
 
 
 def _next_parts(shown: Json, fields: Mapping[str, FieldInfo], own: Json) -> Json:
-    """For an answer of several lists: where each goes on that does, or a higher limit if it cannot be paged."""
+    """For a response with several lists: the next page of each, or a higher limit if it cannot be paged."""
     following: Json = {}
     for name, page in _parts(shown):
         cursor, limit = f"{name}_cursor", f"{name}_limit"
@@ -196,7 +196,7 @@ def _next_parts(shown: Json, fields: Mapping[str, FieldInfo], own: Json) -> Json
 
 
 def _parts(shown: Json, name: str = "") -> Iterator[tuple[str, Json]]:
-    """The pages inside of an answer that have more, by the name of their list: notes.pagination, cards_pagination."""
+    """The nested pagination objects that have more, by the name of their list: notes.pagination, cards_pagination."""
     for key, value in shown.items():
         if not isinstance(value, dict):
             continue
@@ -207,7 +207,7 @@ def _parts(shown: Json, name: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def _longer_lists(model: type[BaseModel], own: Json) -> Json | None:
-    """For lists that cannot be paged: each of their limits twice as high."""
+    """For lists that cannot be paged: each of their limits doubled."""
     longer: Json = {}
     for name, field in model.model_fields.items():
         now = own.get(name, field.default)
@@ -217,7 +217,7 @@ def _longer_lists(model: type[BaseModel], own: Json) -> Json | None:
 
 
 def _longer(field: FieldInfo, name: str, now: int) -> Json:
-    """Twice the limit, as far as the argument goes; nothing where it is at its end."""
+    """Double the limit, up to the argument's maximum; empty if it is there already."""
     most = next((rule.le for rule in field.metadata if isinstance(rule, Le)), None)
     longer = 2 * max(now, 1) if most is None else min(2 * max(now, 1), int(str(most)))
     return {name: longer} if longer > now else {}

@@ -1,8 +1,8 @@
-"""The toolsets: what a server lists and says of itself under one name.
+"""The toolsets: the tools and server description published under one name.
 
-The tiers `core` and `daily` are lists of BranchMind's, and `full` is everything. The sets named after a contract are
+The tiers `core` and `daily` are BranchMind's lists, and `full` is everything. The sets named after a contract are
 for clients of that program, who change one command and find the same list, server name and defaults; `contracts`
-declares them. Every operation stays callable in every set.
+declares them. Every operation can be called in every set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AGENT_TOOLS = (
     "op_read",
     "op_call",
 )
-"""What the toolset `agent` lists, in this order: one tool for each thing an agent does, and the way to all others."""
+"""The tools of the toolset `agent`, in this order: one for each common action, and access to all other operations."""
 
 CORE_TOOLS = ("status", "tasks_macro_start", "tasks_snapshot", "workspace_use")
 DAILY_TOOLS = (
@@ -40,7 +40,7 @@ DAILY_TOOLS = (
     "think_playbook",
     "workspace_reset",
 )
-"""What the tier `daily` lists besides the tools of `core`; `full` lists everything."""
+"""The tools that the tier `daily` adds to `core`; `full` lists everything."""
 
 _FIRST = """\
 Clew is your durable memory: what was thought, decided, proven, and what is next. It outlives this \

@@ -1,8 +1,8 @@
-"""Whose call runs next: a queue for each caller, and seats that no caller and no long call takes all of.
+"""Fair scheduling of calls: a queue per caller, and a limited number of seats that no caller or long call can exhaust.
 
-A free seat goes to the caller whose calls took the least of the processor lately. So somebody who asks now and then
-waits for a call that runs at that moment, and not for those that others have piled up, on however many connections; and
-callers that ask without end get equal shares. Calls that are known to take long have few of the seats.
+A free seat goes to the caller whose calls used the least processor time lately. So an occasional caller
+waits for the call that is running, and not for those that others have queued, on however many connections; and
+callers that never pause get equal shares. Calls that are known to take long get few of the seats.
 
 Python runs one thread at a time: more seats would not make anything faster, only every call slower.
 """
@@ -17,26 +17,26 @@ from weakref import WeakKeyDictionary
 
 SEATS, LONG_SEATS = 4, 2
 HALVED_AFTER = 100
-"""Turns after which what callers have used counts half: who was busy an hour ago owes nothing."""
+"""Turns after which recorded usage is halved: a caller that was busy an hour ago is not penalized."""
 MOST_OWED = 0.05
-"""Seconds that a caller is behind at most: after a call of a minute the others do not go first for a minute."""
+"""Maximum lag of a caller in seconds: after a call of a minute, the others do not go first for a minute."""
 FORGOTTEN = 0.0005
-"""Seconds that are as good as none."""
+"""Seconds that count as zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a call needs to run."""
+    """The scheduling requirements of a call."""
 
     caller: Hashable
     is_ordered: bool = False
-    """Whether it has to run after all ordered calls of its caller that came before it: a write."""
+    """Whether it has to run after all earlier ordered calls of its caller: a write."""
     is_long: bool = False
 
 
 @dataclass(eq=False, slots=True)
 class Turn:
-    """One call from the moment it asks until it gives its seat back."""
+    """One call from its request for a seat until it releases it."""
 
     ask: Ask
     granted: asyncio.Future[None]
@@ -55,14 +55,14 @@ class Turns:
     _ordered: Counter[Hashable] = field(default_factory=Counter)
     """How many ordered calls of a caller run: none or one."""
     _used: dict[Hashable, float] = field(default_factory=dict)
-    """Seconds of the processor, halved now and then."""
+    """Seconds of processor time, halved periodically."""
     _granted: int = 0
 
     def __post_init__(self) -> None:
         self._free = self.seats
 
     async def take(self, ask: Ask) -> Turn:
-        """Wait for a seat. Who is cancelled meanwhile has none."""
+        """Wait for a seat. A call that is cancelled meanwhile has none."""
         turn = Turn(ask, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(ask.caller, deque()).append(turn)
         self._grant()
@@ -74,7 +74,7 @@ class Turns:
         return turn
 
     def give_back(self, turn: Turn) -> None:
-        """When the call ends or begins to wait for something outside; a second time changes nothing."""
+        """Release the seat when the call ends or begins to wait for something outside; idempotent."""
         if not turn.has_seat:
             return
         turn.has_seat = False
@@ -85,9 +85,9 @@ class Turns:
         self._grant()
 
     def charge(self, caller: Hashable, seconds: float) -> None:
-        """What a call has used, once that is known."""
+        """Record the processor time of a call, once it is known."""
         least = min((self._used.get(other, 0.0) for other in self._waiting if other != caller), default=0.0)
-        # The first call of a process imports what all later ones use, and somebody has to make it.
+        # The first call of a process does the imports for all later ones, whichever caller makes it.
         self._used[caller] = min(self._used.get(caller, 0.0) + seconds, least + MOST_OWED)
 
     def _forget(self, turn: Turn) -> None:
@@ -103,7 +103,7 @@ class Turns:
             self._waiting[caller].remove(turn)
             self._tidy(caller)
             if turn.granted.cancelled():
-                continue  # its task has not run since: what it forgets then is gone already
+                continue  # cancelled before its task ran again: there is nothing left for it to release
             turn.has_seat = True
             self._free -= 1
             self._long += turn.ask.is_long
@@ -113,7 +113,7 @@ class Turns:
             turn.granted.set_result(None)
 
     def _next(self) -> Turn | None:
-        """The first call that may run, of the caller that used the least; of those alike, who waited first."""
+        """The first call that may run, of the caller that used the least; on a tie, the one that waited longest."""
         for caller in sorted(self._waiting, key=lambda caller: self._used.get(caller, 0.0)):
             turn = self._first_of(caller)
             if turn is not None:
@@ -125,7 +125,7 @@ class Turns:
         for turn in self._waiting[caller]:
             may_run = not turn.ask.is_long or self._long < self.long_seats
             if turn.ask.is_ordered and (is_blocked or not may_run):
-                is_blocked = True  # nor may any ordered call behind it
+                is_blocked = True  # and so is any ordered call after it
             elif may_run:
                 return turn
         return None
@@ -145,5 +145,5 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictiona
 
 
 def shared_turns() -> Turns:
-    """The seats of this event loop: one for all servers and conversations of a process."""
+    """The seats of this event loop: shared by all servers and conversations of a process."""
     return _of_loops.setdefault(asyncio.get_running_loop(), Turns())

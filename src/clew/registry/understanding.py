@@ -1,10 +1,10 @@
-"""Arguments that were meant well: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names,
-0 or an empty text for an optional argument that takes neither (any such argument where the input says so; elsewhere one
+"""Lenient parsing of arguments: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names,
+0 or an empty text for an optional argument that accepts neither (any such argument if the input says so; else one
 without a default).
 
-Strict validation comes first, so a correct call pays nothing. Only when it fails are the refused values read once more,
-each in the few ways in which a model writes the right thing in the wrong form. A reading counts only if the input model
-then accepts the value; what stays unclear is refused as before.
+Strict validation comes first, so a correct call costs nothing more. Only if it fails are the rejected values converted,
+each in the few forms in which a model tends to write the right value. A conversion counts only if the input model
+then accepts the value; ambiguous values are refused as before.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pydantic import BaseModel, ValidationError
 from clew.canonical import Json
 
 MOST_ROUNDS = 12
-"""One value is mended in each round: more wrong values than this are no slip."""
+"""One value is fixed per round: more wrong values than this are not typos."""
 MOST_FAULTS = 200
-"""Each reading validates the whole input again, so the work grows with the square of the faults."""
+"""Each conversion validates the whole input again, so the cost grows with the square of the number of errors."""
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 MISSING = object()
 
 
 def understood(model: type[BaseModel], data: Json, problem: ValidationError) -> Json | None:
-    """The arguments as they were meant, or None where that is not clear."""
+    """The intended arguments, or None if that is not clear."""
     if getattr(model, "blank_is_nothing", False) and problem.error_count() <= MOST_FAULTS:
         data = _without_blanks(model, data, problem)
         left = _faults_of(model, data)
@@ -48,15 +48,15 @@ def understood(model: type[BaseModel], data: Json, problem: ValidationError) -> 
 def _next_step(
     model: type[BaseModel], data: Json, problem: ValidationError
 ) -> tuple[Json, ValidationError | None] | None:
-    """The data with one value read differently such that fewer faults are left, and these faults."""
+    """The data with one value converted such that fewer errors are left, and these errors."""
     if problem.error_count() > MOST_FAULTS:
         return None
     faults = problem.errors(include_url=False, include_input=False, include_context=True)
     for fault in faults:
         for changed in _readings(model, data, fault):
             rest = _faults_of(model, changed)
-            # Fewer faults than before is the test for a right reading; the same number may only have traded one fault
-            # for another.
+            # Fewer errors than before is the test for a correct conversion; the same number may only have
+            # exchanged one error for another.
             if rest is None or rest.error_count() < len(faults):
                 return changed, rest
     return None
@@ -83,7 +83,7 @@ def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
     elif len(path) > 1 and _is_blank_within(model, data, path, fault):
         yield without(data, path)
     elif path and kind != "missing":
-        # A union reports its members' faults one level too deep, so the value above may be the one that was meant.
+        # A union reports its members' errors one level too deep, so the value above may be the one to convert.
         for place in (path, path[:-1]):
             if place:
                 value = _at(data, place)
@@ -92,21 +92,21 @@ def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
 
 
 def _without_blanks(model: type[BaseModel], data: Json, problem: ValidationError) -> Json:
-    """The arguments without 0, nulls and empty texts, lists and objects that were refused, except required ones."""
+    """The arguments without rejected zeros, nulls and empty texts, lists and objects, except required ones."""
     faults = problem.errors(include_url=False, include_input=False)
     blank = {path: None for fault in faults if _refuses_blank(data, path := path_in(data, fault["loc"]), fault)}
     rest = _faults_of(model, _without_all(data, blank))
-    # By the first data, in which they are: only there can a place be told from the names of union members.
+    # By the original data: only there can a path be distinguished from the names of union members.
     needed = {path_in(data, fault["loc"]) for fault in rest.errors(include_url=False)} if rest is not None else set()
     return _without_all(data, [path for path in blank if path not in needed])
 
 
 def _refuses_blank(data: Json, path: tuple[Any, ...], fault: Any) -> bool:
-    # A place in a list is no argument, and what is unknown is no optional one: it is refused whatever it holds.
+    # A list index is not an argument, and an unknown name is not an optional one: it is refused whatever its value.
     if not path or not isinstance(path[-1], str) or fault["type"] == "extra_forbidden":
         return False
     value = _at(data, path)
-    # 0 where yes or no is asked for means no, and False is 0 in Python.
+    # 0 for a boolean means no, and False is 0 in Python.
     if value == 0:
         return not isinstance(value, bool) and not str(fault["type"]).startswith("bool")
     return value is None or value in ("", [], {})
@@ -124,7 +124,7 @@ _TOO_LITTLE = frozenset(
 
 
 def _is_blank(model: type[BaseModel], data: Json, fault: Any) -> bool:
-    """Some models fill in every optional argument, with 0 or an empty text where they mean nothing."""
+    """Some models fill in every optional argument, with 0 or an empty text as a null value."""
     if fault["type"] not in _TOO_LITTLE or not fault["loc"] or data.get(fault["loc"][0]) not in (0, "", []):
         return False
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
@@ -133,7 +133,7 @@ def _is_blank(model: type[BaseModel], data: Json, fault: Any) -> bool:
 
 
 def _is_blank_within(model: type[BaseModel], data: Json, path: tuple[Any, ...], fault: Any) -> bool:
-    """The same below the first level: there the field says that it is optional by taking null."""
+    """The same for nested fields: there, an optional field is one that accepts null."""
     if fault["type"] not in _TOO_LITTLE or not isinstance(path[-1], str) or _at(data, path) not in (0, "", []):
         return False
     rest = _faults_of(model, _with(data, path, None))
@@ -141,7 +141,7 @@ def _is_blank_within(model: type[BaseModel], data: Json, path: tuple[Any, ...], 
 
 
 def _renamed(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
-    """`taskTitle` and `task-title` are task_title."""
+    """Normalize `taskTitle` and `task-title` to task_title."""
     plain = _folded(given)
     for name, field in model.model_fields.items():
         known = field.alias or name
@@ -153,11 +153,11 @@ _SAME_SENSE = (
     frozenset({"id", "ids", "ref", "record", "record_id", "target"}),
     frozenset({"query", "q", "words", "search", "pattern"}),
 )
-"""Names that operations give to the same thing: what is acted upon, and what is looked for."""
+"""Argument names that operations use for the same thing: the target record, and the search query."""
 
 
 def _as_the_missing(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
-    """`id` is the block_id of an operation that misses it, where nothing else is missing."""
+    """Use `id` as the block_id of an operation that lacks it, if nothing else is missing."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     missing = [name for name in required if name not in data]
     if len(missing) != 1:
@@ -170,9 +170,9 @@ def _as_the_missing(model: type[BaseModel], data: Json, given: str) -> Iterator[
 
 
 def _is_alone(model: type[BaseModel], data: Json, known: str, given: str) -> bool:
-    """Whether one text is missing and one of no known name is given: `because` is the `why` that is missing.
+    """Whether one text is missing and one unknown name is given: `because` is the missing `why`.
 
-    Never for what selects a record: another name for that may be of another thing.
+    Never for an argument that selects a record: another name for it may refer to something else.
     """
     names = {field.alias or name for name, field in model.model_fields.items()}
     unknown = [name for name in data if name not in names]
@@ -183,7 +183,7 @@ _PROSE = frozenset({"text", "why", "title", "note", "reason", "query", "statemen
 
 
 def _mean_the_same(known: str, given: str) -> bool:
-    if given.endswith(("_id", "_ids")):  # `memory_id`, as other memories call the id of a record
+    if given.endswith(("_id", "_ids")):  # `memory_id`, as other memory servers call the id of a record
         given = "id"
     senses = [names for names in _SAME_SENSE if given in names]
     return any(known in names or (known.endswith("_id") and "id" in names) for names in senses)
@@ -195,11 +195,11 @@ _FORMS = (
     (re.compile(r"STEP-\d+"), ("step_id", "step")),
     (re.compile(r"s:\d+(?:\.s:\d+)*"), ("path", "step")),
 )
-"""Arguments that take an id or a path of this form, the nearest first."""
+"""Arguments that take an id or a path of this form, the closest first."""
 
 
 def _by_its_form(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
-    """`id: TASK-001` is the task, and `step: s:1` the path, of an operation that calls them so."""
+    """Map `id: TASK-001` to the task, and `step: s:1` to the path, for an operation with these arguments."""
     value, rest = data[given], {key: value for key, value in data.items() if key != given}
     names = {field.alias or name for name, field in model.model_fields.items()}
     for form, arguments in _FORMS:
@@ -208,7 +208,7 @@ def _by_its_form(model: type[BaseModel], data: Json, given: str) -> Iterator[Jso
 
 
 def _spread_out(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
-    """`metadata: {type: fact}` where the arguments themselves are meant."""
+    """Flatten `metadata: {type: fact}` if the arguments themselves are meant."""
     value, synonyms = data[given], getattr(model, "synonyms", {})
     if not isinstance(value, dict) or not value:
         return
@@ -225,16 +225,16 @@ def _folded(name: str) -> str:
 
 
 def _forms(value: Any, fault: Any) -> Iterator[Any]:
-    """Other readings of a value, the most literal first."""
+    """Other interpretations of a value, the most literal first."""
     if isinstance(value, str):
         yield from _forms_of_text(value.strip(), fault)
-    # True is an int in Python. Read as 1 it would be accepted where a number is wanted, which nobody means.
+    # True is an int in Python. Converted to 1 it would be accepted as a number, which is never intended.
     elif isinstance(value, bool):
         return
     elif isinstance(value, int | float):
         if isinstance(value, float) and value.is_integer():
             yield int(value)
-        # Before the text: where a flag is expected, 1 means true and not "1".
+        # Before the text: if a flag is expected, 1 means true and not "1".
         if value in (0, 1):
             yield bool(value)
         yield str(value)
@@ -250,7 +250,7 @@ _ID = re.compile(r"[A-Z]{1,6}-\d+")
 
 
 def _forms_of_list(value: list[Any]) -> Iterator[Any]:
-    """Its only item, or all its texts as one."""
+    """Its only item, or all its texts joined."""
     if len(value) == 1:
         yield value[0]
     elif value and all(isinstance(item, str) and not _ID.fullmatch(item.strip()) for item in value):
@@ -258,7 +258,7 @@ def _forms_of_list(value: list[Any]) -> Iterator[Any]:
 
 
 def _forms_of_object(value: Json) -> Iterator[Any]:
-    """`{"reason": "old machines"}` is that text, and `{"file": "ci.yml"}` a list of it."""
+    """Convert `{"reason": "old machines"}` to that text, and `{"file": "ci.yml"}` to a list of it."""
     texts = list(value.values())
     if texts and all(isinstance(item, str) for item in texts):
         if len(texts) == 1:
@@ -289,7 +289,7 @@ _MARK = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+")
 
 
 def _several(text: str) -> Iterator[list[str]]:
-    """The lines of a text, or the ids and names between its commas: `F-1, F-2` for a list of two."""
+    """Split a text into its lines, or the ids and names between its commas: `F-1, F-2` for a list of two."""
     lines = [_MARK.sub("", line).strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
         yield lines
@@ -299,7 +299,7 @@ def _several(text: str) -> Iterator[list[str]]:
 
 
 def _choices(text: str, fault: Any) -> Iterator[str]:
-    """`Strict` and `STRICT` are 'strict'."""
+    """Map `Strict` and `STRICT` to 'strict'."""
     expected = str(fault.get("ctx", {}).get("expected", ""))
     for choice in expected.replace(" or ", ", ").split(", "):
         bare = choice.strip("'")
@@ -308,7 +308,7 @@ def _choices(text: str, fault: Any) -> Iterator[str]:
 
 
 def path_in(data: Any, location: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The part of a fault's location that names something given; pydantic puts names of union members in between."""
+    """The part of an error's location that exists in the data; pydantic inserts the names of union members."""
     path: tuple[Any, ...] = ()
     for part in location:
         if _at(data, (*path, part)) is not MISSING:
@@ -326,7 +326,7 @@ def _at(data: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """A copy in which one value is another."""
+    """A copy in which one value is replaced."""
     if not path:
         return value
     first, rest = path[0], path[1:]
@@ -336,7 +336,7 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def without(data: Any, path: tuple[Any, ...]) -> Any:
-    """A copy in which one value is not there."""
+    """A copy in which one value is removed."""
     if len(path) == 1:
         return {name: value for name, value in data.items() if name != path[0]}
     return _with(data, path[:1], without(data[path[0]], path[1:]))

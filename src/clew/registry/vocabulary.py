@@ -1,4 +1,4 @@
-"""The kinds of records that an agent chooses from, in four families, and other words for them."""
+"""The kinds of records that an agent chooses from, in four families, and their synonyms."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clew.kinds.kind import KindFamily
 from clew.registry.arguments import nearest
 
 DURABLE = names(KindFamily.DURABLE)
-"""What holds until it is withdrawn or replaced: blocks of the governed memory."""
+"""Records in force until they are withdrawn or replaced: blocks of the governed memory."""
 OPEN = names(KindFamily.OPEN)
-"""What waits for an answer: cards."""
+"""Records that wait for an answer: cards."""
 THOUGHT = builtin.THOUGHT.name
 WORK = (*names(KindFamily.WORK), "todo")
 KINDS = remembered_kinds()
@@ -22,9 +22,9 @@ _KIND_OF = {word: kind.name for word, kind in words().items() if kind.is_remembe
 
 
 def read_kind(given: str, text: str, call: Json | None = None) -> str:
-    """The kind that a word means. Work is not remembered but started: then the suggestion says so.
+    """The kind that a word names. Work is not remembered but started: then the suggestion says so.
 
-    `call` are all arguments, which the mended call keeps.
+    `call` has all arguments, which the corrected call keeps.
     """
     word = given.strip().lower().replace("-", "_").replace(" ", "_").replace("'", "")
     if word in _KIND_OF:
@@ -43,7 +43,7 @@ def read_kind(given: str, text: str, call: Json | None = None) -> str:
 
 
 def sought_kinds(given: Sequence[str], call: Json) -> tuple[str, ...]:
-    """The kinds that a search is narrowed to; work counts among them. `call` are all its arguments."""
+    """The kinds that a search is filtered by, including work. `call` has all its arguments."""
     return tuple(dict.fromkeys(_sought(word, given, call) for word in given))
 
 

@@ -1,4 +1,4 @@
-"""Ranks operations by how well they fulfil a wish: by its meaning and by its words, beside example wishes of each."""
+"""Ranks operations by how well they match a request: by semantic score and by words, against examples of each."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ at by for with from and or as so if than then what which how can could should wo
 some something any anything someone somebody thing things there here about into one up off new own has have had let
 make get give want need use using used go just now not no also only very more already while over away two whole
 """
-"""Words that say nothing about what is wanted."""
+"""Stop words: they are not specific to any request."""
 OBJECTS = """
 decision rule preference fact lesson record memory note question task step plan project file source code idea thought
 card work user agent session proposal text name list show test tests side
 """
-"""Words for what is acted upon: most operations act on it, so they say less than the word for what is to be done."""
+"""Words for the target: most operations act on it, so they are less specific than the word for the action."""
 OBJECT_WEIGHT = 0.45
 
 SHARPNESS = 12.0
-"""How much more a like example counts than a less like one. Many fairly like ones outweigh a single coincidence."""
+"""How much more a similar example counts than a less similar one. Many fairly similar ones outweigh a coincidence."""
 WORD_WEIGHT = 0.5
-"""What the words count beside the meaning. These three were fitted on one half of benchmarks/data/wishes."""
+"""Weight of the words relative to the semantic score. These three were fitted on half of benchmarks/data/wishes."""
 DAILY_BONUS = 0.2
-"""What an agent does every day is meant more often than the rest."""
+"""Common operations of agents are intended more often than the rest."""
 DAILY = frozenset((*AGENT_TOOLS, "undo", "restore", "erase", "inbox_list", "why"))
 LEAST_SIMILARITY = 0.35
-"""An operation that shares no word and of which no example is as like as this does not fulfil the wish."""
+"""Similarity threshold: an operation without a shared word and without an example above it does not match."""
 
 _RECORD_ID = re.compile(r"\b([A-Z]{1,5})-\d+\b")
 _STEP = re.compile(r"\b(?:step )?s:\d+(?:[./]s:\d+)*")
@@ -52,7 +52,7 @@ _OBJECTS = frozenset(terms(OBJECTS))
 
 
 def ranked(wish: str) -> list[str]:
-    """The names of the operations that may fulfil the wish, best first."""
+    """The names of the operations that match the request, best first."""
     general = without_names(wish)
     by_words, by_meaning, likest = _by_words(general), *_by_meaning(general)
     names = [entry.name for entry in catalogue().operations]
@@ -65,7 +65,7 @@ def ranked(wish: str) -> list[str]:
 
 
 def without_names(wish: str) -> str:
-    """The wish about any record, step or file: `D-3` says no more than `this decision` about what to do with it."""
+    """The request with ids and file names replaced: `D-3` says no more than `this decision` about the action."""
     wish = _RECORD_ID.sub(lambda match: f"this {_kind_word(match[1])}", wish)
     wish = _THOUGHT.sub("an earlier thought", _STEP.sub("this step", wish))
     return _FILE.sub("this file", wish)
@@ -77,7 +77,7 @@ def _kind_word(prefix: str) -> str:
 
 
 def _by_meaning(wish: str) -> tuple[list[float], list[float]]:
-    """Of each operation, how like the wish its examples are all together, and how like the likest is."""
+    """For each operation, the similarity of all its examples to the request together, and that of the best one."""
     similarities = wish_vectors() @ encoder().passages([wish])[0]
     together: Floats = np.zeros(len(catalogue().operations), np.float32)
     likest: Floats = np.full(len(together), -1.0, np.float32)
@@ -87,7 +87,7 @@ def _by_meaning(wish: str) -> tuple[list[float], list[float]]:
 
 
 def _by_words(wish: str) -> dict[str, float]:
-    """Of the operations that share words with the wish, how many and how rare these are."""
+    """The lexical score of each operation that shares words with the request: how many and how rare they are."""
     asked = set(terms(wish))
     found: dict[str, float] = defaultdict(float)
     for term in asked - _FILLERS or asked:
@@ -98,26 +98,26 @@ def _by_words(wish: str) -> dict[str, float]:
 
 @cache
 def _owners() -> NDArray[np.int64]:
-    """Of each example wish, the place of its operation."""
+    """For each example, the index of its operation."""
     places = {entry.name: place for place, entry in enumerate(catalogue().operations)}
     return np.array([places[wish.operation] for wish in wishes()])
 
 
 @cache
 def _word_index() -> dict[str, dict[str, float]]:
-    """For each term the operations whose name or examples have it, with its weight for them."""
+    """For each term the operations whose name or examples contain it, with its weight for them."""
     uses = _uses()
     total = len(catalogue().operations)
     index: dict[str, dict[str, float]] = {}
     for term, by_operation in uses.items():
         rarity = log(1 + total / len(by_operation)) * (OBJECT_WEIGHT if term in _OBJECTS else 1.0)
-        # The second example with a word says less than the first.
+        # The second example with a word counts less than the first.
         index[term] = {name: rarity * count / (count + 1) for name, count in by_operation.items()}
     return index
 
 
 def _uses() -> dict[str, Counter[str]]:
-    """For each term, in how many examples of each operation it occurs."""
+    """For each term, the number of examples of each operation that contain it."""
     uses: dict[str, Counter[str]] = defaultdict(Counter)
     named = ((entry.name, entry.name.replace("_", " ")) for entry in catalogue().operations)
     for name, text in (*named, *wishes()):

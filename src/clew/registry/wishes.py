@@ -1,7 +1,7 @@
-"""Example wishes of each operation, and their vectors.
+"""Example requests for each operation, and their vectors.
 
-The wishes stand in `wishes.txt`. Their vectors are made with the index (`clew.registry.build`), because making them
-takes seconds; where the file of vectors is missing or of another model, the process makes its own.
+The examples are in `wishes.txt`. Their vectors are computed with the index (`clew.registry.build`), because that
+takes seconds; if the file of vectors is missing or from another model, the process computes its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExampleWish(NamedTuple):
 
 @cache
 def wishes() -> tuple[ExampleWish, ...]:
-    """Each operation's summary and its example wishes."""
+    """Each operation's summary and its example requests."""
     summaries = [ExampleWish(entry.name, entry.summary) for entry in catalogue().operations]
     return (*summaries, *_written())
 
@@ -53,7 +53,7 @@ def _written() -> list[ExampleWish]:
 
 @cache
 def wish_vectors() -> Floats:
-    """A unit vector for each wish, in their order."""
+    """A unit vector for each example, in the same order."""
     rows = _stored() if VECTORS.is_file() else None
     found = (_made() if rows is None else rows).astype(np.float32)
     unit: Floats = found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -76,7 +76,7 @@ def _stored() -> Bytes | None:
 
 
 def _made() -> Bytes:
-    """Numbers of eight bits: a quarter of the size, and no wish ranks otherwise for it."""
+    """8-bit numbers: a quarter of the size, and no example ranks differently for it."""
     found = encoder().passages([wish.text for wish in wishes()])
     steps: Bytes = np.rint(found * (_STEPS / np.abs(found).max(axis=1, keepdims=True))).astype(np.int8)
     return steps

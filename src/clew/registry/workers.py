@@ -1,4 +1,4 @@
-"""The few threads in which the synchronous dispatcher runs."""
+"""The thread pool in which the synchronous dispatcher runs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from clew.registry.turns import SEATS, Ask, Turn, Turns, shared_turns
 
 WAITING = 60
 SWITCH = 0.0002
-"""Seconds after which a running thread gives way to one that waits. With Python's own 5 ms, a call that asks the store
-thirty times and runs beside another one would wait 5 ms each time."""
+"""Seconds after which a running thread yields to a waiting one. With Python's default of 5 ms, a call that queries
+the store thirty times in parallel with another one would wait 5 ms each time."""
 LONG_SECONDS = 0.01
-"""An operation that lately took more of the processor than this is a long one: `think` takes a third of it."""
+"""Threshold of processor seconds for a long operation: `think` takes a third of it."""
 WEIGHT = 0.3
-"""How much the last call of an operation says about the next one."""
+"""Weight of the last call of an operation in the estimate for the next one."""
 
 Result = TypeVar("Result")
 
 
 class Costs:
-    """Seconds of the processor that calls of each operation took lately."""
+    """Recent processor seconds of each operation."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -45,7 +45,7 @@ costs = Costs()
 
 
 class CallSeat:
-    """The right of one call to run; it is given back once, when the call begins to wait or when it ends."""
+    """The seat of one call; it is released once, when the call begins to wait or when it ends."""
 
     def __init__(self, turns: Turns, turn: Turn) -> None:
         self._turns = turns
@@ -53,11 +53,11 @@ class CallSeat:
         self._loop = asyncio.get_running_loop()
 
     def give_back(self) -> None:
-        """On the loop's own thread."""
+        """Runs on the loop's own thread."""
         self._turns.give_back(self._turn)
 
     def measured(self, operation: str, work: Callable[[], Result]) -> Result:
-        """In the thread of the call: run it, and say what it used."""
+        """Run the call in its thread, and record the time it used."""
         begun = time.thread_time()
         try:
             return work()
@@ -68,19 +68,19 @@ class CallSeat:
                 self._loop.call_soon_threadsafe(self._turns.charge, self._turn.ask.caller, seconds)
 
     def leave(self, _: object = None) -> None:
-        """From any thread. The loop is closed when the server ended while the work went on."""
+        """From any thread. The loop is closed if the server ended while the work was still running."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self.give_back)
 
 
 class Workers:
-    """A bounded pool of one server or conversation, whose waiters can leave at any time.
+    """A bounded pool of one server or conversation, whose waiters can be cancelled at any time.
 
-    A cancelled caller returns at once. Work that has not started never starts; work that runs goes on, and its result
-    is dropped. anyio's own pool would keep one thread more for each abandoned call.
+    A cancelled caller returns at once. Work that has not started never starts; running work continues, and its result
+    is dropped. anyio's own pool would keep one more thread for each abandoned call.
 
-    A call runs when it is its turn (`turns`), of all calls of this process. One that waits for something outside (a
-    notebook's cell, a client's model) keeps its thread and gives up its seat, so that waiting calls keep nobody out.
+    A call runs when it is its turn (`turns`) among all calls of this process. One that waits for something outside (a
+    notebook's cell, a client's model) keeps its thread and releases its seat, so that waiting calls block no others.
     """
 
     def __init__(self, turns: Turns | None = None, waiting: int = WAITING) -> None:
@@ -92,7 +92,7 @@ class Workers:
     async def run(
         self, work: Callable[[], Result], *, caller: Hashable = None, operation: str = "", is_ordered: bool = False
     ) -> Result:
-        """`caller` shares seats with others as one; without it, all work of these workers is one caller's."""
+        """`caller` shares its seats between calls; without it, all work of these workers has one caller."""
         pool = self._started()
         turns = self._turns or shared_turns()
         ask = Ask(self if caller is None else caller, is_ordered, costs.is_long(operation))
@@ -117,7 +117,7 @@ class Workers:
         return self._pool
 
     def close(self) -> None:
-        """Waits for the calls that run; those still queued are dropped, those that wait are told to stop."""
+        """Waits for the running calls; queued ones are dropped, waiting ones are asked to stop."""
         self._stopping.set()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
@@ -127,5 +127,5 @@ class Workers:
 def _end(future: Future[Any], seat: CallSeat) -> None:
     if future.done():
         seat.give_back()
-    else:  # the caller left, the work goes on
+    else:  # the caller left, the work continues
         future.add_done_callback(seat.leave)

@@ -1,7 +1,7 @@
-"""Which transaction wrote what, so that its author can undo it.
+"""Records which transaction wrote what, so that its author can undo it.
 
-A transaction owns the seqs and event numbers that it drew. Domains keep versions under these, so an undo needs no
-copy of what was there before: it asks each domain to put back what changed between two numbers.
+A transaction owns the seqs and event numbers that it allocated. Domains keep versions under these, so an undo needs no
+copy of the previous state: it asks each domain to restore what changed between two numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEPT = 2_000
 """Writes of a workspace that can still be undone; older ones are forgotten."""
 LOOKED_AT = 200
 UNLOGGED = frozenset({"undo"})
-"""Operations whose own writes no undo looks for."""
+"""Operations whose own writes `undo` ignores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class LoggedWrite(TableRow):
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The seqs at which everything is as it was before the write, and as the write left it."""
+        """The seqs immediately before the write and after it."""
         return self.first_seq - 1, self.last_seq
 
     def has_seq(self, seq: int) -> bool:
@@ -59,19 +59,19 @@ class LoggedWrite(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What a domain put back, a phrase each, and the types of events that it answers for."""
+    """What a domain restored, as phrases, and the types of events that this covers."""
 
     done: tuple[str, ...] = ()
     handled: frozenset[str] = field(default_factory=frozenset)
 
 
 undoer: HookPoint[Callable[[Context, LoggedWrite], Undone]] = HookPoint("undoer")
-"""`(ctx, write)` puts back what a transaction changed in the tables of a domain, inside the transaction given.
-Refuses where somebody changed the same thing since."""
+"""`(ctx, write)` restores what a transaction changed in the tables of a domain, inside the given transaction.
+Refuses if the same records changed since."""
 
 
 def log_write(ctx: Context, begun: tuple[int, int]) -> None:
-    """Note a transaction that has just written; `begun` are the workspace's seq and event number before it."""
+    """Record a transaction that has just written; `begun` are the workspace's seq and event number before it."""
     call = ctx.remarks.call
     if call is None or ctx.ws.event_seq == begun[1]:
         return
@@ -96,7 +96,7 @@ def log_write(ctx: Context, begun: tuple[int, int]) -> None:
 
 
 def own_writes(ctx: Context) -> list[LoggedWrite]:
-    """The caller's writes that are not undone, the last first: those of this connection, else of its client."""
+    """The caller's writes that are not undone, the latest first: those of this connection, else of its client."""
     caller = caller_of(ctx)
     sql = (
         "SELECT * FROM write_log WHERE workspace = ? AND family = ? AND undone_event IS NULL"
@@ -108,7 +108,7 @@ def own_writes(ctx: Context) -> list[LoggedWrite]:
 
 
 def is_own_write(ctx: Context, write: LoggedWrite) -> bool:
-    """Whether the caller may undo it: it is theirs, or they are a person. A shell alone is none: agents have shells."""
+    """Whether the caller may undo it: its author or a person. A shell does not prove a person: agents have shells."""
     return bool(ctx.connection.person) or write.family == caller_of(ctx).family
 
 
@@ -124,7 +124,7 @@ def write_of(ctx: Context, event: int) -> LoggedWrite | None:
 
 
 def open_writes(ctx: Context, first_seq: int) -> list[LoggedWrite]:
-    """Writes from a seq on that are not undone, the last first."""
+    """Writes from a seq on that are not undone, the latest first."""
     sql = (
         "SELECT * FROM write_log WHERE workspace = ? AND last_seq >= ? AND undone_event IS NULL"
         " ORDER BY event DESC LIMIT ?"
@@ -133,7 +133,7 @@ def open_writes(ctx: Context, first_seq: int) -> list[LoggedWrite]:
 
 
 def changed_since(id: str, agent: str | None, by_hand: bool = False) -> ClewError:
-    """Refusal of an undo: somebody, maybe the caller, changed the same thing after the write."""
+    """Refusal of an undo: the same records were changed after the write, maybe by the caller."""
     who = "a person, by hand" if by_hand else agent or "somebody"
     return ClewError(
         "CONFLICT",

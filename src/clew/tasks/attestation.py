@@ -1,4 +1,4 @@
-"""Keeping what Clew saw run, and checking that nothing on record was changed afterwards."""
+"""Records the runs that Clew observed, and verifies that no receipt was changed afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clew.tasks.targets import OfStep, target_task
 
 MOST_OUTPUT = 64_000
 FILES_IN_EVIDENCE = 200
-"""Evidence repeats the covered files for older readers; of a long list the receipt alone keeps them."""
+"""Evidence repeats the covered files for older readers; a long list is kept in the receipt only."""
 
 Digest = Annotated[str, Field(max_length=100)]
 
@@ -47,7 +47,7 @@ class ReceiptRecord(OfStep):
 
 
 def receipt_lines(result: Json, default_workspace: str) -> list[str]:
-    """What was kept, and what it makes of the step."""
+    """What was recorded, and the resulting state of the step."""
     receipt, proof = result["receipt"], result["proof"]
     ran = f"{shorten(receipt['command'], 200)} -> exit {receipt['exit_code']}"
     covers = f", covers {result['files']} file{'s' * (result['files'] != 1)}" if result["files"] else ""
@@ -84,7 +84,7 @@ def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> Json:
 
 
 def _step(ctx: Context, task: Work, args: ReceiptRecord) -> Step | None:
-    """The step that is named, else the first open one: what a task in focus waits for."""
+    """The named step, else the first open one: the next step of a task in focus."""
     if args.path is None and args.step_id is None:
         return first_open(ctx, task.id)
     return select_step(ctx, task, args.path, args.step_id)
@@ -94,7 +94,7 @@ def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
     outside = next((path for path in args.files or {} if not is_inside(path)), None)
     if outside is not None:
         raise invalid("files", f"{outside[:80]!r} is not a path below the project", "Give relative paths.")
-    # One line, because two receipts of one command are told by comparing it.
+    # One line, because two receipts of one command are matched by comparing it.
     command = " ".join(args.command.splitlines()).strip()
     body = {"command": command, **picked(args, "exit_code", "duration_ms")}
     run = _run(ctx, command, args)
@@ -107,8 +107,8 @@ def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
 
 
 def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
-    """The run as Clew saw it; None when somebody only says so."""
-    # Only `clew prove`, the runner and the hook of a client have it; over MCP nobody can call himself a witness.
+    """The run as Clew observed it; None if it is only a claim."""
+    # Only `clew prove`, the runner and a client's hook provide it; over MCP no caller can act as a witness.
     if ctx.connection.witness is None:
         return None
     if args.again is not None and not RECEIPT.fullmatch(args.again):
@@ -118,7 +118,7 @@ def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
 
 
 def _disputed(ctx: Context, receipt: ProofReceipt) -> str | None:
-    """The receipt that this run contradicts: the same command ended otherwise."""
+    """The receipt that this run contradicts: the same command with another outcome."""
     if receipt.again is None:
         return None
     before = receipt_by_id(ctx, receipt.again)

@@ -62,7 +62,7 @@ Call = tuple[str, Json]
 
 
 def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
-    """The operation's real name and its arguments, checked before anything runs."""
+    """The operation's canonical name and its arguments, validated before anything runs."""
     named = item.tool or item.name
     for one, other in ((item.tool, item.name), (item.args, item.arguments)):
         if one is not None and other is not None and one != other:
@@ -86,7 +86,7 @@ def _together(ctx: Context, calls: list[Call]) -> list[Json]:
             try:
                 answers.append(_run(bound, call))
             except ClewError as error:
-                # Warnings of operations that are rolled back would speak of things that do not exist.
+                # Warnings of operations that are rolled back would refer to records that do not exist.
                 bound.remarks.warnings.clear()
                 raise _failure(calls, number, error, "Nothing was written.") from error
         return answers
@@ -109,7 +109,7 @@ def _run(ctx: Context, call: Call) -> Json:
 
 
 def _acting(ctx: Context, agent: Any) -> Context:
-    """The same transaction in the name of the agent that the operation gives, else of the caller."""
+    """The same transaction with the agent that the operation gives as author, else the caller."""
     ctx.ws.agent = check_agent(agent) if isinstance(agent, str) and agent else ctx.agent
     return Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.ws.agent, None, ctx.remarks, ctx.ws)
 

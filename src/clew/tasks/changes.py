@@ -1,4 +1,4 @@
-"""The only ways in which work changes. Each checks what must always hold, and writes everything that belongs to it."""
+"""All changes of work go through here. Each checks the invariants, and writes every dependent record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clew.tasks.steps import Step, first_open, open_count, step_meta, step_node,
 
 
 def project_work(ctx: Context, work: Work) -> None:
-    """The node `task:TASK-001` (or `plan:PLAN-001`), written anew only when it would differ."""
+    """The node `task:TASK-001` (or `plan:PLAN-001`), written only if it would differ."""
     _put(ctx, work.id, f"{work.kind}:{work.id}", work.kind, work.title, work.status)
     body = "\n".join(text for text in (work.description, work.context, work.contract, *work.checklist) if text)
     item = Item(work.id, "task", ctx.ws.seq, work.updated_at_ms, title=work.title, body=body or None)
@@ -50,14 +50,14 @@ def project_step(ctx: Context, step: Step) -> None:
 
 
 def step_status(step: Step) -> str:
-    """How search knows a step. One that is only blocked is open: it goes on some day."""
+    """The status of a step in the search index. One that is only blocked is open: it will be resumed."""
     if step.completed:
         return statuses.DONE
     return statuses.CANCELED if step.canceled else statuses.OPEN
 
 
 def project_parent(ctx: Context, step: Step) -> None:
-    """The edge by which a new step hangs under its task or step."""
+    """The edge from a new step to its task or parent step."""
     scope = scope_of(ctx, step.task)
     above = step_node(step.parent) if step.parent else f"task:{step.task}"
     put_edge(ctx, scope.branch, scope.graph, above, "contains", step_node(step.id))
@@ -75,7 +75,7 @@ def forget_work(ctx: Context, work: Work) -> None:
 
 def _put(ctx: Context, owner: str, id: str, type: str, title: str, status: str, meta: Json | None = None) -> None:
     scope = scope_of(ctx, owner)
-    # Every version of a node is kept for good, so one that says the same would only make the history longer.
+    # Every version of a node is kept forever, so an identical one would only make the history longer.
     present = node(ctx, scope.branch, scope.graph, id)
     if present is None or (present.title, present.status) != (title, status):
         put_node(ctx, scope.branch, scope.graph, id=id, type=type, title=title, status=status, meta=meta)
@@ -89,7 +89,7 @@ def _drop(ctx: Context, owner: str, id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StepSpec:
-    """A step that is still to be written."""
+    """A step that is not written yet."""
 
     title: str
     success_criteria: tuple[str, ...]
@@ -99,7 +99,7 @@ class StepSpec:
 
 
 def create_work(ctx: Context, kind: str, title: str, parent: str | None = None, **fields: Any) -> tuple[Work, Json]:
-    """A new plan or task with its own branch and documents; returns it with its event."""
+    """Create a plan or task with its own branch and documents; returns it with its event."""
     number = ctx.ws.count(kind)
     id = f"{kind.upper()}-{number:03d}"
     work = Work(id=id, kind=kind, number=number, parent=parent, title=title, **_born(ctx), **fields)
@@ -115,15 +115,15 @@ def create_work(ctx: Context, kind: str, title: str, parent: str | None = None, 
 def change_work(
     ctx: Context, old: Work, new: Work, change: Change, override: Override | None = None
 ) -> tuple[Work, Json]:
-    """Replace what a plan or task says; returns it with its event."""
+    """Replace the fields of a plan or task; returns it with its event."""
     new, event = put_work(ctx, new, change, override)
     record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
     return new, event
 
 
 def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, Json]:
-    """The same without a line in the undo log: what undo itself uses."""
-    # Here and not in the operations: undo, patch and macros come through here as well.
+    """The same without an undo log entry: for undo itself."""
+    # Here and not in the operations: undo, patch and macros use this function as well.
     if new.is_task and new.status == statuses.WORK_DONE:
         _check_finished(ctx, new, override)
     new = _next_revision(ctx, new)
@@ -142,7 +142,7 @@ def change_step(
     asked: Collection[str] = (),
     override: Override | None = None,
 ) -> tuple[Work, Step, Json]:
-    """Replace what a step says."""
+    """Replace the fields of a step."""
     task, new, event = put_step(ctx, task, old, new, change, asked, override)
     record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
     return task, new, event
@@ -157,15 +157,15 @@ def put_step(
     asked: Collection[str] = (),
     override: Override | None = None,
 ) -> tuple[Work, Step, Json]:
-    """The same without a line in the undo log.
+    """The same without an undo log entry.
 
-    A step that ends up done has passed its gates, whichever way it came here.
+    A step that ends up done has passed its gates, whichever operation changed it.
     """
-    # Every change of a step comes through here, so no operation, no macro and no undo can close one past its gates.
+    # Every change of a step goes through here, so no operation, macro or undo can close one without its gates.
     check_lease(ctx, old)
     if new.completed and not old.completed:
         change = replace(change, payload={**change.payload, **_pass_gates(ctx, task, new, asked, override)})
-    # A done step may still be edited, but not so that it would no longer pass.
+    # A done step may still be edited, but must still pass afterwards.
     elif new.completed:
         stay_closed(ctx, new)
     elif old.completed:
@@ -179,7 +179,7 @@ def put_step(
 
 
 def _pass_gates(ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None) -> Json:
-    """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
+    """Checkpoints, proof, reasoning; returns what the closing event records about them."""
     # Checkpoints first, because they are the quickest to fix.
     found = check_gate(ctx, step, asked)
     remarks = check_reasoning(ctx, task, step, override)
@@ -191,7 +191,7 @@ def _pass_gates(ctx: Context, task: Work, step: Step, asked: Collection[str], ov
 def add_steps(
     ctx: Context, task: Work, parent: Step | None, specs: Sequence[StepSpec]
 ) -> tuple[Work, list[Step], Json]:
-    """New steps at the end of the task or below a step."""
+    """Add steps at the end of the task or below a step."""
     _check_not_done(task, "add steps")
     if parent is not None:
         check_lease(ctx, parent)
@@ -200,11 +200,11 @@ def add_steps(
     added = [{**step_ref(step), "title": step.title} for step in steps]
     payload = {"task": task.id, "parent_path": path, "steps": added}
     event = write_event(ctx, task.id, "steps_added", payload, path)
-    # Undo puts an earlier content back, and new steps have none: they are taken out by deleting them.
+    # Undo restores an earlier content, and new steps have none: they are undone by deleting them.
     record(ctx, task.id, task.id, None, Change("", "steps_add", payload, False), None, None, event)
     for step in steps:
         project_step(ctx, step)
-        # After the step's own node, for an edge needs both of its ends.
+        # After the step's own node, because an edge needs both of its ends.
         project_parent(ctx, step)
     return task, steps, event
 
@@ -218,7 +218,7 @@ def touch(ctx: Context, work: Work) -> Work:
 
 
 def stay_closed(ctx: Context, step: Step) -> None:
-    """A done step stays in order: what would leave it unconfirmed or unproven needs it open."""
+    """A done step remains valid: it must be reopened for a change that leaves it unconfirmed or unproven."""
     found = gate_of(ctx, step)
     if found.closed:
         raise _reopen_first(step, found)
@@ -226,7 +226,7 @@ def stay_closed(ctx: Context, step: Step) -> None:
 
 def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> Step:
     above = parent.id if parent else task.id
-    # Counted, not derived from what is there: a path is never given to a second step.
+    # From a counter, not from the existing steps: a path is never reused.
     ordinal = ctx.ws.count(f"step:{above}") - 1
     path = f"{parent.path}.s:{ordinal}" if parent else f"s:{ordinal}"
     id = f"STEP-{ctx.ws.count('step'):08X}"
@@ -245,7 +245,7 @@ def _next_revision(ctx: Context, work: Work) -> Work:
 
 
 def _ways_to_finish(ctx: Context, task: Work) -> list[Suggestion]:
-    if ctx.connection.toolset == "agent":  # that criteria are met, which a close by checkpoints says, nobody has said
+    if ctx.connection.toolset == "agent":  # closing by checkpoints implies that criteria are met, which was not said
         return [suggest("open", "Shows what is open.", "high", id=task.id)]
     return [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)]
 
@@ -266,7 +266,7 @@ def _check_finished(ctx: Context, task: Work, override: Override | None) -> None
 
 
 def _check_premises(ctx: Context, task: Work, steps: list[Step]) -> None:
-    """A done step whose premise fell since is open again for a strict task; any other task is told."""
+    """A done step whose premise was withdrawn reopens in a strict task; any other task gets a warning."""
     fallen = reopened_steps(ctx, task.id, steps)
     first = next((step for step in steps if step.id in fallen), None)
     if first is None:
@@ -288,7 +288,7 @@ def _check_premises(ctx: Context, task: Work, steps: list[Step]) -> None:
 
 
 def _closing(ctx: Context, task: Work) -> list[Suggestion]:
-    """The call that closes the next step, when confirming is all it takes."""
+    """The call that closes the next step, if confirming is all it takes."""
     step = first_open(ctx, task.id)
     if step is None or task.reasoning_mode == "strict" or gate_of(ctx, step).missing_proof:
         return []

@@ -1,7 +1,7 @@
-"""Commands: which lines are one, which two are the same, and what the end of one shows.
+"""Shell commands: which lines are one, which two are equivalent, and what an exit code shows.
 
-A command that hides a failure, only looks around, lists tests instead of running them or finds none to run ends with 0
-whatever the state of the work is. A program that lies, or a test without an assertion, cannot be told from here.
+A command that hides a failure, only inspects, lists tests instead of running them or finds none to run ends with 0
+whatever the state of the work is. A program with a wrong exit code, or a test without an assertion, is not detected.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _EXECUTABLES = {
     "yarn": "add build install lint run test",
 }
 _SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.items()}
-"""Executables that a line may begin with, and arguments that make it a command without a flag or a path."""
+"""Executables that may begin a line, and arguments that make it a command without a flag or a path."""
 _SCRIPT = re.compile(r"(?:\.{1,2}|bin|scripts?)/[\w./-]*\w")
 """A program named by its path, as in `./check.sh` or `scripts/test`. `tests/test_a.py` names a file, not a program."""
 _BEFORE = re.compile(r"^(?:\s*(?:cd\s+\S+\s*&&|[A-Za-z_]\w*=\S*\s))+\s*")
-"""What may stand before the command that counts: `cd web && npm test`, `CI=1 make test`."""
+"""Prefixes before the relevant command: `cd web && npm test`, `CI=1 make test`."""
 _RUNNERS = frozenset({"pytest", "tox", "nox", "ctest", "rspec", "jest", "vitest", "make", "just"})
 """Programs that test without an argument."""
 # Words of test runners. A zero before them is a success, and so is `xfailed`.
@@ -63,7 +63,7 @@ _FAILED_RUN = re.compile(
     r"|(?-i:\bBUILD FAILED\b)|\btests? failed\b",
     re.MULTILINE | re.IGNORECASE,
 )
-# What somebody pastes is judged harder than the output of a command that ended with 0, which may speak of errors.
+# Pasted text is judged more strictly than the output of a command that ended with 0, which may mention errors.
 _FAILED_CLAIM = re.compile(
     r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(?:-\d|[1-9])"
     r"|\breturn(?:ed|s)?\s+(?:code\s+)?[1-9]\d*\b"
@@ -76,12 +76,12 @@ _NONE_FAILED = re.compile(r"\b(?:0|no|none|zero)\s+(?:tests?\s+)?(?:fail\w*|erro
 
 
 def is_command(line: str) -> bool:
-    """A known executable with an argument that is one beyond doubt. `just keep going` is a sentence."""
+    """A known executable with an argument that is unambiguously one. `just keep going` is a sentence."""
     words = _BEFORE.sub("", line).split()
     if words and _SCRIPT.fullmatch(words[0]):
         return True
     program = _program(words[0]) if words else ""
-    # A path leads to a program and to nothing else: `.venv/bin/pytest` needs no argument to be a command.
+    # A path always refers to a program: `.venv/bin/pytest` needs no argument to be a command.
     if program in _RUNNERS and "/" in words[0]:
         return True
     if len(words) < 2 or program not in _SUBCOMMANDS:
@@ -96,13 +96,13 @@ def is_command(line: str) -> bool:
 
 
 def _program(word: str) -> str:
-    """The name of a program, wherever it lies and whatever version it has: `/opt/bin/python3.12` is python3."""
+    """The name of a program, whatever its directory and version: `/opt/bin/python3.12` is python3."""
     name = posixpath.basename(word)
     return name if name in _SUBCOMMANDS else re.sub(r"(?<=\d)\.\d+$", "", name)
 
 
 def named_commands(lines: Iterable[str]) -> list[str]:
-    """The commands among the lines that say how a step is tested; the others are sentences for people."""
+    """The commands among the lines that describe how a step is tested; the others are sentences for people."""
     return [_bare_command(line) for line in lines if _is_named(line)]
 
 
@@ -114,27 +114,27 @@ def _is_named(line: str) -> bool:
 
 
 def says_failed(output: str) -> bool:
-    """Whether the output of a test run says that something failed."""
+    """Whether the output of a test run reports a failure."""
     return _FAILED_RUN.search(_NONE_FAILED.sub("", output)) is not None
 
 
 def claims_failure(text: str) -> bool:
-    """Whether a pasted text speaks of a failure."""
-    # `0 failed` and `no errors` are successes; they are taken out before failures are looked for.
+    """Whether a pasted text reports a failure."""
+    # `0 failed` and `no errors` are successes; they are removed before searching for failures.
     plain = _NONE_FAILED.sub("", text)
     return _FAILED_RUN.search(plain) is not None or _FAILED_CLAIM.search(plain) is not None
 
 
 def same_command(first: str, second: str) -> bool:
-    """Whether two lines name one command, whatever marks and spaces stand around it, and wherever its program is
+    """Whether two lines contain the same command, whatever marks and spaces surround it, and wherever its program is
     installed: `.venv/bin/python3 -m pytest` is `python -m pytest`."""
     return _anywhere(_bare_command(first)) == _anywhere(_bare_command(second))
 
 
 def covers_command(run: str, wanted: str) -> bool:
-    """Whether a run is of the wanted command, or of the same tests and more: `pytest tests` covers `pytest tests/a.py`.
+    """Whether a run is of the wanted command, or of a superset of its tests: `pytest tests` covers `pytest tests/a.py`.
 
-    Only what certainly is more counts: plain runs of pytest with files and folders.
+    Only what is certainly a superset counts: plain runs of pytest with files and folders.
     """
     if same_command(run, wanted):
         return True
@@ -151,7 +151,7 @@ _SHELL_SIGNS = frozenset("|&;<>()$`*?{[\\'\"#~!")
 
 
 def _tested_paths(command: str) -> list[str] | None:
-    """The files and folders of a plain run of pytest, none for all of them; None for anything else."""
+    """The files and folders of a plain run of pytest, empty for all of them; None for anything else."""
     plain = _anywhere(_bare_command(command))
     found = _PYTEST.match(plain)
     if found is None or _SHELL_SIGNS & set(plain):
@@ -184,9 +184,9 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _STRICT = re.compile(r"\s*set\s+(?P<options>(?:[-+]\w+|pipefail|errexit|nounset|\s)+?)\s*(?:;|&&|\n)")
 _ERREXIT = re.compile(r"(?:^|\s)-\w*e|errexit")
 _HARMLESS = re.compile(r"\|\|\s*(?:exit\s+[1-9]\d*|false)\b|\d*>&\d?-?|&>>?|(?:^|\s)#[^\n]*|[;\s]+$")
-"""What joins nothing: `|| exit 1`, redirections such as `2>&1`, a comment, and what stands at the end."""
+"""Parts that join no commands: `|| exit 1`, redirections such as `2>&1`, a comment, and trailing text."""
 _PREPARES = frozenset({"cd", "export", "source", ".", "set", "unset", "ulimit", "umask", "mkdir", "pushd", "popd"})
-"""What is done before the command that counts; nobody takes its exit code for a result."""
+"""Preparation before the relevant command; its exit code is not a result."""
 _LOOKS = frozenset(
     {
         *("true", ":", "echo", "printf", "sleep", "exit", "pwd", "date", "whoami", "id", "uname", "hostname", "env"),
@@ -199,7 +199,7 @@ _NEVER_FAILS = re.compile(
     r"|(?:cd|export|set|unset)(?: .*)?|(?:ba|z|da|k)?sh -\w*c .*",
     re.DOTALL,
 )
-"""Commands that end with 0 whatever the state of the work is. The whole form, for `date parsing checked` is prose."""
+"""Commands that end with 0 whatever the state of the work is. The whole form: `date parsing checked` is prose."""
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "remote", "stash", "add", "commit", "blame"})
 _GIT_CHECKS = frozenset({"--exit-code", "--check", "--quiet"})
 _IDLE: dict[str, frozenset[str]] = {
@@ -218,7 +218,7 @@ _IDLE: dict[str, frozenset[str]] = {
     "npm": frozenset({"--if-present"}),
     "pnpm": frozenset({"--if-present"}),
 }
-"""Arguments with which a test runner lists, explains or forgives instead of testing."""
+"""Arguments with which a test runner lists, explains or ignores failures instead of testing."""
 _IDLE_ANYWHERE = frozenset({"--version", "--help", "--exit-zero"})
 
 _RAN_NOTHING = re.compile(
@@ -240,7 +240,7 @@ _MAKE_IDLE = re.compile(
 
 
 def doubt(command: str, output: str | None) -> str | None:
-    """Why a passed run of this command shows nothing; None where nothing speaks against it."""
+    """Why a passed run of this command proves nothing; None if it does."""
     line = _inner(command)
     if hides_failure(line):
         return "its exit code is not that of all its commands; join them with &&"
@@ -250,7 +250,7 @@ def doubt(command: str, output: str | None) -> str | None:
 
 
 def hides_failure(line: str) -> bool:
-    """Whether a command of the line may fail and the line still end with 0."""
+    """Whether a command of the line may fail while the line still ends with 0."""
     strict = _STRICT.match(line)
     options = strict["options"] if strict else ""
     # Quoted text first: a pipe inside of quotes joins nothing.
@@ -260,7 +260,7 @@ def hides_failure(line: str) -> bool:
     # With -e the shell stops at the first failure, so `;` hides nothing.
     if _ERREXIT.search(options):
         return False
-    # The exit code of a line is that of its last command. What comes before it may only prepare.
+    # The exit code of a line is that of its last command. Those before it may only prepare.
     *earlier, _ = re.split(r"[;\n]", bare)
     return not all(_only_prepares(part) for part in earlier)
 
@@ -271,17 +271,17 @@ def _only_prepares(part: str) -> bool:
 
 
 def cannot_fail(line: str) -> bool:
-    """Whether everything that is run only prepares, looks around, or lists what could be run."""
+    """Whether every command of the line only prepares, inspects, or lists what could be run."""
     commands = [command for command in simple_commands(_inner(line)) if command.words]
     return all(_shows_nothing(command) for command in commands)
 
 
 def never_fails(line: str) -> bool:
-    """Whether nothing that is run could have ended otherwise: `true`, `echo ok`, `exit 0`, `cd web && :`.
+    """Whether no command of the line can fail: `true`, `echo ok`, `exit 0`, `cd web && :`.
 
-    Narrower than `cannot_fail`: `ls README.md` looks around, and fails where there is no such file.
+    Narrower than `cannot_fail`: `ls README.md` inspects, and fails if there is no such file.
     """
-    # What a shell is given as text is listed as commands of its own.
+    # The text passed to a shell is listed as separate commands.
     commands = [command.line for command in simple_commands(_inner(line)) if command.words]
     return bool(commands) and all(_NEVER_FAILS.fullmatch(command) for command in commands)
 
@@ -290,7 +290,7 @@ def _shows_nothing(command: Simple) -> bool:
     program, rest = posixpath.basename(command.words[0]), command.words[1:]
     if program in _PREPARES or program in _LOOKS or (program in _SHELLS and "-c" in rest):
         return True
-    # `git diff --exit-code` and its like do fail, and may stand as a check.
+    # `git diff --exit-code` and similar commands do fail, and are valid checks.
     if program == "git":
         return rest[:1] != [] and rest[0] in _GIT_LOOKS and not _GIT_CHECKS.intersection(rest)
     named = {posixpath.basename(word) for word in command.words[:4]}  # python -m pytest, uv run pytest
@@ -299,7 +299,7 @@ def _shows_nothing(command: Simple) -> bool:
 
 
 def ran_nothing(output: str) -> bool:
-    """Whether the output of a test runner says that there was nothing to run."""
+    """Whether the output of a test runner reports that there was nothing to run."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if lines and all(_MAKE_IDLE.fullmatch(line) for line in lines):
         return True
@@ -307,6 +307,6 @@ def ran_nothing(output: str) -> bool:
 
 
 def _inner(command: str) -> str:
-    """What a shell is given as its text."""
+    """The text that is passed to a shell."""
     found = _IN_SHELL.fullmatch(command.strip())
     return found.group(2).strip() if found else command.strip()

@@ -56,7 +56,7 @@ def tasks_create(ctx: Context, args: WorkCreation) -> Json:
 
 
 def parent_plan(ctx: Context, parent: str | None) -> Work:
-    """The plan a task is to hang under; it must exist."""
+    """The parent plan of a new task; it must exist."""
     if parent is None:
         create = suggest("tasks_bootstrap", "Creates a plan and a task.", "medium", **_EXAMPLE)
         recovery, ways = "Name a plan, or let tasks_bootstrap create one.", [SHOW_PLANS, create]
@@ -68,7 +68,7 @@ def parent_plan(ctx: Context, parent: str | None) -> Work:
 
 
 def write_steps(ctx: Context, task: Work, wanted: Sequence[StepSpec]) -> tuple[Work, list[Step], list[Json]]:
-    """Add steps, then define those that bring tests or blockers: one event for each act."""
+    """Add steps, then define those that have tests or blockers: one event for each change."""
     bare = [StepSpec(spec.title, spec.success_criteria, proof_tests_mode=spec.proof_tests_mode) for spec in wanted]
     task, steps, event = add_steps(ctx, task, None, bare)
     events = [event]
@@ -149,7 +149,7 @@ class NewTask(TitledTask):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The plan that a new task will belong to: one that exists, or the title of one to create."""
+    """The plan of a new task: an existing one, or the title of one to create."""
 
     plan: Work | None = None
     title: str | None = None
@@ -179,7 +179,7 @@ def tasks_bootstrap(ctx: Context, args: NewTask) -> Json:
 
 
 def task_home(ctx: Context, args: NewTask) -> Home | None:
-    """The plan that the arguments name, or None when they name none. What is not a plan id is a new plan's title."""
+    """The plan that the arguments name, or None if they name none. A value that is not a plan id is a new title."""
     named = _named_plan(args)
     title = heading(args.plan_title, "plan_title") if args.plan_title is not None else None
     if named is None:
@@ -193,7 +193,7 @@ def task_home(ctx: Context, args: NewTask) -> Home | None:
 
 
 def _named_plan(args: NewTask) -> str | None:
-    """What plan, parent and target say; they may not say different things, nor name a task."""
+    """The value of plan, parent and target; they must not differ, nor name a task."""
     named = {value.strip() for value in (args.plan, args.parent, target_id(args.target)) if value is not None}
     if len(named) > 1:
         raise invalid("plan", "plan, parent and target name different plans", "Keep one of them.", kind="choose_one")
@@ -226,7 +226,7 @@ def step_specs(args: NewTask) -> list[StepSpec]:
 
 
 def bootstrap(ctx: Context, args: NewTask, home: Home, wanted: Sequence[StepSpec]) -> Bootstrapped:
-    """Plan, task, steps and first thoughts in the transaction at hand."""
+    """Create plan, task, steps and first thoughts in the current transaction."""
     if args.plan_template is not None and home.plan is not None:
         raise invalid("plan_template", "the plan exists already", "Leave plan_template out, or give plan_title.")
     plan, events = _bootstrap_plan(ctx, home, args.plan_template)
@@ -271,7 +271,7 @@ def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Wor
 
 
 def _think(ctx: Context, task: Work, args: NewTask) -> Json | None:
-    """Seed the reasoning. A thought that cannot be written does not cost the task."""
+    """Seed the reasoning. A thought that cannot be written does not prevent the task."""
     if args.think is None:
         return None
     given = args.think.model_dump(exclude_none=True)
@@ -287,7 +287,7 @@ def _think(ctx: Context, task: Work, args: NewTask) -> Json | None:
 
 @contextmanager
 def attempt(ctx: Context) -> Iterator[None]:
-    """Writes in the block are undone when it fails, and the transaction goes on."""
+    """A savepoint: writes in the block are rolled back if it fails, and the transaction continues."""
     # A savepoint restores the database only; the workspace's counters and the memo live in this process.
     state, memo = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest), dict(ctx.memo)
     try:
@@ -301,7 +301,7 @@ def attempt(ctx: Context) -> Iterator[None]:
 
 
 def _refuse_empty_tests(steps: Sequence[StepInput]) -> None:
-    """Tests may be left out; an empty list says that there is nothing to check, and that is never so."""
+    """Tests may be omitted; an empty list would mean that there is nothing to check, which is never true."""
     for number, step in enumerate(steps):
         if step.tests is not None and not any(line.strip() for line in step.tests):
             recovery = "Say what checks the step, or leave tests out."

@@ -1,4 +1,4 @@
-"""Macros for delegated work: a task for someone else, one order for several areas, one report on several jobs."""
+"""Macros for delegated work: a task for another agent, one order for several areas, one report on several jobs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _start(ctx: Context, args: MacroDelegate) -> Bootstrapped:
 
 
 def _anchor(ctx: Context, args: MacroDelegate) -> str:
-    """The area: as given, in words or as an id, else the one that the title suggests; registered when it is new."""
+    """The area: as given, in words or as an id, else the one that the title suggests; registered if it is new."""
     given = (args.anchor or "").strip()
     named = given.lower() if given.lower().startswith("a:") else anchor_for(given or args.task_title)
     anchor = canonical(ctx, check_anchor(named))
@@ -88,7 +88,7 @@ def _anchor(ctx: Context, args: MacroDelegate) -> str:
 
 
 def _cockpit(ctx: Context, task: Work, args: MacroDelegate, anchor: str) -> str:
-    """The pinned note that whoever takes over reads first."""
+    """The pinned note that the assignee reads first."""
     goal = f"{task.title}\n\n{task.description}" if task.description else task.title
     text = args.cockpit if args.cockpit and args.cockpit.strip() else note_from_template("initiative", goal)
     card = Card(None, "note", task.title, text.strip(), tags=(anchor, PINNED, CANON), meta={"anchor": anchor})
@@ -148,7 +148,7 @@ def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> Json:
 
 
 def _anchors(ctx: Context, given: list[str]) -> list[str]:
-    # By their present ids: an area that is named under two names gets one job.
+    # By their current ids: an area that is named under two names gets one job.
     anchors = sorted({canonical(ctx, check_anchor(anchor, "anchors")) for anchor in given})
     if len(anchors) > MOST_AREAS:
         raise invalid("anchors", f"names more than {MOST_AREAS} areas", "Split them over several calls.", kind="length")
@@ -220,7 +220,7 @@ def _outcome(ctx: Context, job: Job) -> Json:
 
 
 def _completion_refs(ctx: Context, job: Job) -> list[str]:
-    """What the event that ended the job points to, the job itself apart."""
+    """The refs of the event that ended the job, except the job itself."""
     if job.status not in TERMINAL:
         return []
     sql = (

@@ -1,4 +1,4 @@
-"""What undo puts back of plans, tasks, steps and nodes: everything that a caller can change."""
+"""The fields of plans, tasks, steps and nodes that undo restores: everything that a caller can change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIXED = frozenset(
         *("created_seq", "created_at_ms", "updated_at_ms", "revision", "stale_after_ms"),
     }
 )
-"""Where a record belongs, and what only counts: undo never moves a record."""
+"""Parents and counters: undo never moves a record."""
 
 
 class Editable(TableRow):

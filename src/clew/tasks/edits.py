@@ -1,4 +1,4 @@
-"""Editing what a plan or task says: its fields, a plan's checklist and contract, and patches of single fields."""
+"""Editing plans and tasks: their fields, a plan's checklist and contract, and patches of single fields."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
 
 
 def with_fields(ctx: Context, work: Work, fields: Json) -> Work:
-    """The work with other fields, each checked; used by edit and patch alike."""
+    """The work with other fields, each validated; used by edit and patch."""
     for name in fields:
         if name in (PLAN_ONLY if work.is_task else TASK_ONLY):
             other = "plan" if work.is_task else "task"
             raise invalid(name, f"{work.id} is a {work.kind}; only a {other} has it", f"Leave {name} out.")
     new = replace(work, **{name: _check_field(ctx, work, name, value) for name, value in fields.items()})
-    # Versions count changes of the promise, whichever operation made them.
+    # Versions count changes of the contract, whichever operation made them.
     if (new.contract, new.contract_data) != (work.contract, work.contract_data):
         new = replace(new, contract_versions=work.contract_versions + 1)
     return new
@@ -81,12 +81,12 @@ def _check_field(ctx: Context, work: Work, name: str, value: Any) -> Any:
 
 
 def check_dependencies(ctx: Context, work: Work, ids: Iterable[str]) -> tuple[str, ...]:
-    """Existing ids, in the order given, that do not lead back to the work itself."""
+    """Existing ids, in the order given, without a dependency cycle back to the work itself."""
     wanted = tuple(dict.fromkeys(id.strip() for id in ids if id.strip()))
     for id in wanted:
         if not (PLAN.fullmatch(id) or TASK.fullmatch(id)):
             raise invalid("depends_on", f"{id[:60]!r} is not a plan or task id", "Use ids such as TASK-002.")
-        # Refused before it is written: in a circle each would wait for the others.
+        # Refused before it is written: in a cycle each would wait for the others.
         if work.id in _reachable(ctx, work_by_id(ctx, id)):
             recovery = "Leave it out: a circle of dependencies never ends."
             ways = [suggest("tasks_context", "Shows the tasks.")]
@@ -124,7 +124,7 @@ def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     if args.doc is not None:
         new = replace(new, checklist_doc=prose(args.doc))
     if args.current is not None or args.advance:
-        # As in BranchMind it may go past the end, which lint then names.
+        # As in BranchMind it may go past the end, which lint then reports.
         new = replace(new, checklist_current=new.checklist_current + 1 if args.current is None else args.current)
     if new == plan:
         raise invalid("steps", "nothing to change", "Give steps, current, doc or advance=true.")
@@ -159,7 +159,7 @@ def tasks_contract(ctx: Context, args: PlanContract) -> Json:
 
 PatchKind = Literal["task_detail", "step", "task"]
 
-# For each kind: the field and what it holds.
+# For each kind: the field and its type.
 FIELDS: dict[str, dict[str, str]] = {
     "task_detail": {
         "title": "title",
@@ -271,7 +271,7 @@ def with_ops(ctx: Context, subject: Subject, kind: str, ops: Sequence[PatchOp]) 
     values: Json = {}
     for number, op in enumerate(ops):
         holds = _holds(kind, op, number)
-        # The edits build on one another: the second append sees what the first one added.
+        # The edits are applied in sequence: the second append sees what the first one added.
         present = values.get(op.field, getattr(subject, op.field))
         values[op.field] = _apply_op(op, holds, present, f"ops[{number}]")
     if "blockers" in values:
@@ -324,7 +324,7 @@ def _apply_to_list(op: PatchOp, present: tuple[str, ...], where: str) -> tuple[s
     if op.op == "set":
         return wanted
     if op.op == "append":
-        # A line that is there already is not added twice, so that a repeated patch changes nothing.
+        # An existing line is not added twice, so that a repeated patch changes nothing.
         return tuple(dict.fromkeys((*present, *wanted)))
     absent = [item for item in wanted if item not in present]
     if absent:

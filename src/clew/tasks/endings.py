@@ -53,8 +53,8 @@ def tasks_complete(ctx: Context, args: Complete) -> Json:
 def set_status(
     ctx: Context, work: Work, status: str, parked_until: int | None = None, override: Override | None = None
 ) -> tuple[Work, Json | None]:
-    """The status as wished; when it is so already, nothing is written and the answer says so."""
-    # A retry of the same call is a warning and no error: what was wanted holds.
+    """The work with the requested status; if it is set already, nothing is written and the response says so."""
+    # A retry of the same call is a warning and no error: the requested status is set.
     if (work.status, work.parked_until_ts_ms) == (status, parked_until):
         ctx.warn("ALREADY_DONE", f"{work.id} is {status} already", "Nothing to do.")
         return work, None
@@ -201,7 +201,7 @@ def _remove_work(ctx: Context, work: Work, before: Json) -> Json:
 
 
 def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> Json:
-    """Take steps with their nodes, leases and evidence away; returns what they were."""
+    """Delete steps with their nodes, leases and evidence; returns the deleted content."""
     for step in steps:
         check_lease(ctx, step)
     ids = [step.id for step in steps]

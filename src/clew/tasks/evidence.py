@@ -1,4 +1,4 @@
-"""Evidence: what was captured for a step, a task or a plan, and which of it proves something."""
+"""Evidence: what was captured for a step, a task or a plan, and which of it is proof."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_ARTIFACT_BYTES = 256_000
 
 @dataclass(frozen=True, slots=True)
 class Evidence(TableRow):
-    """One captured thing: an artifact, a check or an attachment."""
+    """One captured item: an artifact, a check or an attachment."""
 
     TABLE: ClassVar[str] = "evidence"
     OBJECTS: ClassVar[frozenset[str]] = frozenset({"body", "files"})
@@ -75,11 +75,11 @@ class EvidenceDraft:
     output_digest: str | None = None
     files: dict[str, str] | None = None
     run: Run | None = None
-    """The run behind it, when Clew saw it."""
+    """The run that it is from, if Clew observed it."""
 
     @property
     def proves(self) -> bool:
-        """A command that failed is worth keeping and proves nothing."""
+        """A failed command is worth keeping and proves nothing."""
         # Exit code 0 is not enough: a pipe or `|| true` hides a failure that the text still shows.
         return self.exit_code in (None, 0) and not self._speaks_of_failure()
 
@@ -90,7 +90,7 @@ class EvidenceDraft:
         return CLAIMED if self.run is None else SEEN
 
     def to_run(self) -> Run | None:
-        """What the receipt says was run; nothing for links and attachments."""
+        """The run that the receipt describes; None for links and attachments."""
         if self.run is not None or self.command is None:
             return self.run
         return Run(SAID, self.command, self.exit_code, output_digest=self.output_digest, files=self.files)
@@ -98,7 +98,7 @@ class EvidenceDraft:
     def _speaks_of_failure(self) -> bool:
         if self.run is not None:
             return says_failed(self.run.output_tail or "")
-        # A log or a diff may speak of errors without anything having failed.
+        # A log or a diff may mention errors although nothing failed.
         if self.kind == "artifact" and self.command is None:
             return False
         return self.kind != "attachment" and any(claims_failure(text) for text in (self.text, *_strings(self.body)))
@@ -116,7 +116,7 @@ NOTHING = BackedCheckpoints()
 
 
 def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints]:
-    """What each step has been given, for many steps at once."""
+    """The evidence of many steps, by checkpoint."""
     found: dict[str, tuple[set[str], set[str]]] = {}
     for part in chunks(list(entities)):
         sql = (
@@ -133,7 +133,7 @@ def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints
 
 
 def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
-    """The steps with proof from before there were receipts; of everything later a receipt says how far it goes."""
+    """The steps with proof from before there were receipts; for later ones a receipt holds the grade."""
     found: set[str] = set()
     for part in chunks(list(entities)):
         sql = (
@@ -147,7 +147,7 @@ def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
 
 
 def disown_evidence(ctx: Context, id: str) -> None:
-    """From now on it proves nothing, also for the checkpoints that it was given for; what it said stays."""
+    """Mark evidence as no proof, also for the checkpoints that it was given for; its content is kept."""
     update(ctx.tx, ctx.workspace, replace(evidence_by_id(ctx, id), proves=False))
     sql = "UPDATE evidence_checkpoint SET proves = 0 WHERE workspace = ? AND evidence = ?"
     ctx.tx.run(sql, ctx.workspace, id)
@@ -155,17 +155,17 @@ def disown_evidence(ctx: Context, id: str) -> None:
 
 
 def disown(ctx: Context, receipt: ProofReceipt, why: str) -> None:
-    """Receipts are never changed: a new one says that it does not count, and its evidence proves nothing."""
+    """Receipts are never changed: a new one marks it as invalid, and its evidence proves nothing."""
     run = Run(receipt.source, receipt.command or "", None, again=receipt.id)
     text = f"disowned {receipt.id}: {why}"
     write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, DISOWNED, text, run)
-    # A task that was deleted took its evidence along; its receipts stay.
+    # The evidence of a deleted task was deleted with it; its receipts are kept.
     if receipt.evidence is not None and find(ctx.tx, ctx.workspace, Evidence, receipt.evidence):
         disown_evidence(ctx, receipt.evidence)
 
 
 def disown_claims(ctx: Context, step: Step, why: str) -> list[str]:
-    """Let no claim of a step count any more: words must not revive one that was undone. Returns their ids."""
+    """Disown all claims of a step: words must not restore one that was undone. Returns their ids."""
     counting = latest_receipts(ctx, [step.id]).get(step.id, [])
     claims = [receipt for receipt in counting if receipt.grade == CLAIMED and receipt.source == SAID]
     for claim in claims:
@@ -204,7 +204,7 @@ def evidence_json(item: Evidence) -> Json:
 
 
 def check_drafts(checks: Iterable[str]) -> list[EvidenceDraft]:
-    """Checks without list markers; a CMD receipt names the command that was run."""
+    """Checks without list markers; a CMD receipt contains the command that was run."""
     return [EvidenceDraft("check", plain_line(check), command=command_of(check)) for check in checks if is_real(check)]
 
 
@@ -225,7 +225,7 @@ def store(
     checkpoints: list[str],
     event: str,
 ) -> list[Evidence]:
-    """Keep drafts and link them to checkpoints; each is findable at once."""
+    """Store drafts and link them to checkpoints; each can be found at once."""
     place: Json = {"owner": owner, "entity": entity, "path": path}
     return [_store_one(ctx, draft, checkpoints, {**place, "event": event}) for draft in drafts]
 
@@ -239,7 +239,7 @@ def _store_one(ctx: Context, draft: EvidenceDraft, checkpoints: list[str], place
     sql = "INSERT INTO evidence_checkpoint (workspace, entity, evidence, proves, checkpoint) VALUES (?, ?, ?, ?, ?)"
     proves = (ctx.workspace, item.entity, item.id, int(item.proves))
     ctx.tx.many(sql, [(*proves, checkpoint) for checkpoint in checkpoints])
-    # Every piece of evidence has a receipt, so that the chain of digests covers all that was ever captured.
+    # Every piece of evidence has a receipt, so that the chain of digests covers everything that was ever captured.
     write_receipt(ctx, item.owner, item.entity, item.path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))
     return item
@@ -272,7 +272,7 @@ def _summary(item: Json) -> str:
 
 
 def _says_something(item: Mapping[str, Any]) -> bool:
-    """An empty object proves nothing, and neither does a form with a placeholder in it."""
+    """Whether it has content: an empty object proves nothing, and neither does a template with a placeholder."""
     texts = list(_strings(item))
     return any(text.strip() for text in texts) and not any(is_placeholder(text) for text in texts if text.strip())
 

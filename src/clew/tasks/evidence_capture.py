@@ -1,4 +1,4 @@
-"""Capturing evidence, as an operation or as the proof given to a macro. Empty texts and unfilled forms are refused."""
+"""Capturing evidence, as an operation or as the proof for a macro. Empty texts and unfilled templates are refused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> Json:
     named = args.path is not None or args.step_id is not None
     step = select_step(ctx, work, args.path, args.step_id) if named else None
     artifacts = [*(args.items or []), *(args.artifacts or [])]
-    # The id of a receipt is no new evidence: what it proves stands already.
+    # The id of a receipt is not new evidence: it is on record already.
     checks = without_cited(ctx, step, args.checks or [])
     drafts = proofs(ctx, artifacts, checks, args.attachments or [])
     if not drafts:
@@ -91,9 +91,9 @@ def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> Json:
 def proofs(
     ctx: Context, items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]
 ) -> list[EvidenceDraft]:
-    """What of the given really says something. Runs of notebook cells are looked up: Clew ran them itself."""
+    """The items that have content. Runs of notebook cells are looked up: Clew ran them itself."""
     for number, item in enumerate(items):
-        # Measured in bytes of what is stored, not in characters of what was sent.
+        # Measured in bytes of the stored text, not in characters of the input.
         if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
             message, recovery = f"larger than {MAX_ARTIFACT_BYTES} bytes", "Keep a digest and a link instead."
             raise invalid(f"items[{number}]", message, recovery, kind="length", max_bytes=MAX_ARTIFACT_BYTES)
@@ -106,7 +106,7 @@ _OUTPUT = re.compile(r"\bsha256:(?P<digest>[0-9a-f]{8,64})\b")
 
 
 def _with_notebook_run(ctx: Context, draft: EvidenceDraft) -> EvidenceDraft:
-    """The draft with the run of a cell that it names. One that does not exist, or ended otherwise, is refused."""
+    """The draft with the run of the cell that it names. An unknown run, or one with another outcome, is refused."""
     match = _NOTEBOOK_RUN.search(draft.text)
     if match is None:
         return draft
@@ -117,7 +117,7 @@ def _with_notebook_run(ctx: Context, draft: EvidenceDraft) -> EvidenceDraft:
     # A prefix is enough, because receipts are often shortened when they are pasted.
     if digest is not None and not found.output_digest.startswith(digest["digest"]):
         raise _no_such_run(f"run {match['run']} of {match['notebook']} had another output")
-    # A run that was killed has no exit code, and must not pass for a success.
+    # A run that was killed has no exit code, and must not count as a success.
     exit_code = found.exit_code if found.exit_code is not None else 1
     run = Run(
         "notebook",
@@ -135,7 +135,7 @@ def _no_such_run(problem: str) -> ClewError:
 
 
 def without_cited(ctx: Context, step: Step | None, checks: Sequence[str]) -> list[str]:
-    """The checks without ids of receipts that this step has already. A receipt of anything else proves nothing here."""
+    """The checks without ids of receipts that this step has already. A receipt of another step proves nothing here."""
     left = []
     for check in checks:
         cited = RECEIPT.fullmatch((command_of(check) or plain_line(check)).strip())
@@ -155,7 +155,7 @@ def checkpoint_names(given: str | Sequence[str] | None) -> list[str]:
 def capture(
     ctx: Context, work: Work, step: Step | None, drafts: list[EvidenceDraft], checkpoints: list[str]
 ) -> tuple[Work, Json, list[Evidence]]:
-    """Store evidence with its event and its note; a step that is done stays in order or stays as it was."""
+    """Store evidence with its event and its note; a step that is done must still pass its gates."""
     if step is not None:
         check_lease(ctx, step)
     work = touch(ctx, work)
@@ -164,10 +164,10 @@ def capture(
     payload = {**about, **_counts(drafts), "checkpoints": checkpoints}
     change = Change("evidence_captured", "evidence_capture", payload, False)
     event = log(ctx, work.id, change, entity, path)
-    # After the event, whose id each piece of evidence carries.
+    # After the event, whose id each piece of evidence stores.
     kept = store(ctx, work.id, entity, path, drafts, checkpoints, event["event_id"])
     if step is not None and step.completed:
-        # Evidence for an optional checkpoint makes it required; a step that is done must not fall short afterwards.
+        # Evidence for an optional checkpoint makes it required; a done step must still meet its requirements.
         stay_closed(ctx, step)
     _note(ctx, work, step, drafts, checkpoints, event)
     return work, event, kept
@@ -207,7 +207,7 @@ def _note(
     scope = scope_of(ctx, work.id)
     said: Json = {"content": f"{counts}{about}{where}", "title": "Evidence captured", "meta": meta}
     place: Json = {"subject": work.id, "path": step.path if step else None}
-    # A count of what was captured: nobody looks for it, and the evidence itself is found.
+    # A count of captured items is not indexed for search: the evidence itself is.
     append(ctx, scope.branch.id, scope.notes, item_source=None, **said, **place)
 
 
@@ -242,7 +242,7 @@ class CapturedProof:
 
 
 def read_proof(given: str | list[str] | ProofObject | None, note: str | None) -> CapturedProof | None:
-    """The proof of a call; without one, the receipts that stand on lines of their own in its note."""
+    """The proof of a call; without one, the receipts on separate lines of its note."""
     if given is None:
         found = salvaged(note or "")
         return CapturedProof(found, [], [], [DEFAULT_CHECKPOINT]) if found else None
@@ -253,9 +253,9 @@ def read_proof(given: str | list[str] | ProofObject | None, note: str | None) ->
 
 
 def capture_proof(ctx: Context, task: Work, step: Step, proof: CapturedProof) -> tuple[Work, Json | None]:
-    """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so.
+    """Store the valid part of the proof. An unfilled template is not stored, and the gate then reports it.
 
-    That a proof is weak is said by the caller, in the words of its own tool.
+    The caller reports a weak proof, in the words of its own tool.
     """
     drafts = proofs(ctx, proof.items, without_cited(ctx, step, proof.checks), proof.attachments)
     if not drafts:

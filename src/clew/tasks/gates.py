@@ -1,4 +1,4 @@
-"""Gates: what a step still lacks before it may be called done. What strict work asks beyond that: reasoning_gate."""
+"""Gates: what a step still lacks before it can be done. For further requirements of strict work see reasoning_gate."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Override(StrictModel):
 class Gate:
     required: tuple[str, ...]
     missing: tuple[str, ...]
-    """Required checkpoints that nobody has confirmed."""
+    """Required checkpoints that are not confirmed."""
     missing_proof: tuple[str, ...]
-    """Checkpoints whose proof is required and not there."""
+    """Checkpoints whose proof is required and missing."""
     wanted_proof: tuple[str, ...]
-    """Checkpoints whose proof is wished for and not there."""
+    """Checkpoints whose proof is recommended and missing."""
     present_proof: tuple[str, ...]
 
     @property
@@ -51,11 +51,11 @@ class Gate:
 
 
 def gate(step: Step, given: BackedCheckpoints, asked: Collection[str] = ()) -> Gate:
-    """A checkpoint is required when it always is, when evidence was captured for it, when its proof is required, or
-    when the caller speaks of it."""
+    """A checkpoint is required if it always is, if evidence was captured for it, if its proof is required, or
+    if the caller names it."""
     must = {*ALWAYS, *given.evidence, *asked}
     required = tuple(name for name in CHECKPOINTS if name in must or step.proof_mode(name) == "require")
-    # Evidence alone is no proof: an attachment may be anything. So what was proven is asked for, not what was captured.
+    # Evidence alone is no proof: an attachment may be anything. So the gate asks for proof, not for evidence.
     unproven = [name for name in PROVABLE if name not in given.proof]
     return Gate(
         required=required,
@@ -78,7 +78,7 @@ def gates_of(ctx: Context, steps: Iterable[Step]) -> dict[str, Gate]:
 
 
 def check_gate(ctx: Context, step: Step, asked: Collection[str] = ()) -> Gate:
-    """The one check behind every path that leaves a step done."""
+    """The single check on every path that leaves a step done."""
     found = gate_of(ctx, step, asked)
     if found.missing:
         raise checkpoints_missing(ctx, step, found)
@@ -88,13 +88,13 @@ def check_gate(ctx: Context, step: Step, asked: Collection[str] = ()) -> Gate:
 
 
 def confirmations(found: Gate) -> Any:
-    """What a closing call confirms: the usual two, or these and whatever else has become required."""
+    """The confirmations of a closing call: the usual two, or these and all others that became required."""
     # `gate` is the seed's short word for the usual two; a caller who copies it must not confirm more than that.
     return "gate" if set(found.required) == set(ALWAYS) else dict.fromkeys(found.required, True)
 
 
 def warn_of_proof(ctx: Context, step: Step, found: Gate) -> None:
-    """Mode `warn`: the step closes, and the answer says what would have been welcome."""
+    """Mode `warn`: the step closes, and the response reports the recommended proof."""
     if found.wanted_proof:
         message = f"{step.path} was closed without proof for {', '.join(found.wanted_proof)}"
         ctx.warn("PROOF_MISSING", message, "Capture it with tasks_evidence_capture.")
@@ -112,11 +112,11 @@ def checkpoints_missing(ctx: Context, step: Step, found: Gate) -> ClewError:
 
 
 def _confirmation(ctx: Context, step: Step, found: Gate) -> Json:
-    """The call that confirms; where few tools are listed, the macro that also closes, if nothing else is in its way."""
+    """The call that confirms; for small toolsets, the macro that also closes, if nothing else prevents it."""
     place = {"task": step.task, "step_id": step.id, "checkpoints": dict.fromkeys(found.missing, True)}
     task = find_work(ctx, step.task)
     lenient = not found.missing_proof and task is not None and task.reasoning_mode != "strict"
-    # A macro that is refused for another reason would be a suggestion that does not run, which no refusal may give.
+    # A macro that is refused for another reason would be a suggestion that fails, which no refusal may contain.
     if ctx.connection.toolset != "full" and lenient:
         return suggest("tasks_macro_close_step", "Confirms what is missing and closes; once it is true.", **place)
     return suggest("tasks_verify", "Confirms what is missing; call it once it is true.", **place)
@@ -136,21 +136,21 @@ def proof_missing(step: Step, found: Gate) -> ClewError:
 
 
 def check_proof(ctx: Context, task: Work, step: Step, override: Override | None) -> Json:
-    """Refuse to close on a failed run, and on a proof that is not good enough where proof is required.
+    """Refuse to close on a failed run, and on insufficient proof if proof is required.
 
-    Returns what the closing event says about the proof. Required proof must be fresh; a strict task wants to have seen
-    the runs that its steps name, unless somebody says why a claim is enough.
+    Returns what the closing event records about the proof. Required proof must be fresh; a strict task requires runs
+    that Clew observed of the commands that its steps name, unless a reason is given why a claim is enough.
     """
     proof, required = proof_state(ctx, step), step.requires_proof
-    # In a strict task a step that names its test commands asks for their runs, whether or not a proof mode says so.
+    # In a strict task a step that names its test commands requires their runs, whatever its proof mode.
     wanted = task.reasoning_mode == "strict" and (required or bool(named_commands(step.tests)))
-    # No override helps here: a failed run says that the work is wrong, not that somebody forgot to look.
+    # No override helps here: a failed run means that the work is wrong, not that a check was forgotten.
     if proof.state == FAILED or (required and proof.state == STALE):
         raise proof_refused(step, proof)
     if override is None and wanted and not proof.settled:
         raise proof_refused(step, proof)
     state = proof.state
-    # The reason becomes a row of its own, so that a reader later sees a waiver and not a proof.
+    # The reason becomes a separate row, so that a reader later sees a waiver and not a proof.
     if override is not None and not proof.settled:
         waive(ctx, step, OVERRIDDEN, override.line)
         state = OVERRIDDEN
@@ -158,7 +158,7 @@ def check_proof(ctx: Context, task: Work, step: Step, override: Override | None)
 
 
 def check_finished_proofs(ctx: Context, steps: Sequence[Step], override: Override | None) -> None:
-    """A task is not done on required proofs that failed or went stale since, unless somebody says why."""
+    """A task cannot finish on required proofs that failed or are stale, unless a reason is given."""
     required = [step for step in steps if step.requires_proof]
     states = proof_states(ctx, required)
     broken = [(step, states[step.id]) for step in required if states[step.id].state in (FAILED, STALE)]
@@ -169,7 +169,7 @@ def check_finished_proofs(ctx: Context, steps: Sequence[Step], override: Overrid
 
 
 def proof_refused(step: Step, proof: Proof) -> ClewError:
-    """The proof is there and not good enough."""
+    """The proof exists but is not sufficient."""
     run = clew_command(f"prove --step {step.id} -- {_settling(step, proof)}")
     return ClewError(
         "PROOF_REQUIRED",
@@ -181,7 +181,7 @@ def proof_refused(step: Step, proof: Proof) -> ClewError:
 
 
 def _settling(step: Step, proof: Proof) -> str:
-    """The command that would settle it: what was run, if the step names that or nothing; else what the step names."""
+    """The command that would prove it: the one that was run, if the step names it or none; else the one it names."""
     ran = proof.receipt.command if proof.receipt else None
     named = named_commands(step.tests)
     if ran is not None and (not named or any(same_command(ran, name) for name in named)):

@@ -1,4 +1,4 @@
-"""What was done to a plan or task, and the way back and forth in it."""
+"""The history of a plan or task, with undo and redo."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tasks_history(ctx: Context, args: History) -> Json:
     """List what was done to a plan or task, newest first; without a target and a focus, in the whole workspace."""
     owner = explicit_target(args) or ctx.ws.focus
     where, params = ("task = ?", (owner,)) if owner else ("TRUE", ())
-    # One more than is shown tells whether there is more, without counting.
+    # One more than is shown detects whether there are more, without counting.
     where += " ORDER BY seq DESC LIMIT ?"
     found = select(ctx.tx, ctx.workspace, UndoEntry, where, *params, args.limit + 1)
     return {
@@ -105,7 +105,7 @@ def turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
 def _restore(
     ctx: Context, work: Work, done: UndoEntry, expected: Json, wanted: Json, change: Change
 ) -> tuple[Work, Json]:
-    """Put the content back, through the same checks as any other change."""
+    """Restore the content, with the same checks as any other change."""
     subject = _subject(ctx, done.entity)
     # Contents are compared, not revisions: a change of another step raises the task's revision and is no reason to
     # refuse.

@@ -1,4 +1,4 @@
-"""Work that waits for a person: blocked steps, jobs that ask or fell silent, steps closed without proof."""
+"""Work that waits for a person: blocked steps, jobs with a question or without reports, steps closed without proof."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from clew.tasks.proofs import proof_states, unproven_since
 from clew.tasks.steps import CANCELED, Step, done_steps
 
 LOOKED_AT = 300
-"""Closed steps whose proofs are judged: looking at files costs time."""
+"""Maximum number of closed steps whose proofs are checked: reading files takes time."""
 MARKED = 1_000
-"""Steps that a board marks at most."""
+"""Maximum number of steps that a board marks."""
 MARKS = (
     ("has_error", "reports an error", "error"),
     ("needs_manager", "asks a question", "question"),
@@ -61,7 +61,7 @@ def _job(ctx: Context, job: Job, is_offline: bool) -> InboxItem | None:
 
 
 def _last_words(ctx: Context, job: Job, kind: str) -> str:
-    """What the runner said that raised the mark; never what a person answered."""
+    """The runner's message that set the mark; never a person's answer."""
     events = [event for event in newest_events(ctx, job, 20) if event.kind not in ("manager", "message")]
     raised = [event for event in events if event.kind == kind]
     spoken = [event for event in events if event.message and event.kind not in ("created", "claimed")]
@@ -70,7 +70,7 @@ def _last_words(ctx: Context, job: Job, kind: str) -> str:
 
 @inbox_items("step")
 def blocked_steps(ctx: Context, limit: int) -> list[InboxItem]:
-    """Steps that are blocked, of work that is not over. What was canceled waits for nobody."""
+    """Blocked steps of open work. Canceled steps wait for no one."""
     over = "SELECT 1 FROM work WHERE workspace = step.workspace AND id = step.task AND status IN ('DONE', 'CANCELED')"
     is_blocked = f"blocked = 1 AND completed = 0 AND COALESCE(block_reason, '') NOT LIKE '{CANCELED}%'"
     where = f"{is_blocked} AND NOT EXISTS ({over}) ORDER BY updated_at_ms LIMIT ?"
@@ -91,7 +91,7 @@ def blocked_steps(ctx: Context, limit: int) -> list[InboxItem]:
 
 @inbox_items("proof")
 def doubtful_work(ctx: Context, limit: int) -> list[InboxItem]:
-    """Closed steps that nobody has seen proven: claimed, unproven, failed, or stale while the task goes on."""
+    """Closed steps without observed proof: claimed, unproven, failed, or stale while the task is open."""
     sql = (
         "SELECT id FROM work WHERE workspace = ? AND kind = 'task' AND status NOT IN ('DONE', 'CANCELED')"
         " ORDER BY updated_at_ms DESC, number DESC LIMIT ?"

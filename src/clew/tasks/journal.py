@@ -57,7 +57,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a mutation is called in the event log and in the undo log, and what it says there."""
+    """The name and payload of a mutation in the event log and in the undo log."""
 
     event: str
     intent: str
@@ -66,10 +66,10 @@ class Change:
 
 
 def write_event(ctx: Context, owner: str, type: str, payload: Json, path: str | None = None) -> Json:
-    """The event of a mutation, ingested into the owner's trace; returned as callers see it."""
+    """The event of a mutation, added to the owner's trace; returned as callers see it."""
     event = EventRow(**ctx.emit("tasks", type, owner, payload, path))
     scope = scope_of(ctx, owner)
-    # The trace holds only a pointer to the event; what happened stands in one place.
+    # The trace holds only a pointer to the event, so that the content is stored once.
     pointer: Json = {"source": event.id, "event_type": type, "subject": owner, "path": path}
     append(ctx, scope.branch.id, scope.trace, content=None, kind="event", doc_kind=TRACE, item_source=None, **pointer)
     return event_json(event)
@@ -87,7 +87,7 @@ def event_json(event: EventRow, id_field: str = "task_id") -> Json:
 
 @dataclass(frozen=True, slots=True)
 class UndoEntry(TableRow):
-    """One line of the undo log. Numbers come from the workspace, so the log is in commit order."""
+    """One entry of the undo log. Numbers come from the workspace, so the log is in commit order."""
 
     TABLE: ClassVar[str] = "task_operation"
     KEY: ClassVar[tuple[str, ...]] = ("seq",)
@@ -119,7 +119,7 @@ def log(
     before: Json | None = None,
     after: Json | None = None,
 ) -> Json:
-    """The event of a change, and its line in the undo log."""
+    """The event of a change, and its undo log entry."""
     event = write_event(ctx, owner, change.event, change.payload, path)
     record(ctx, owner, entity or owner, path, change, before, after, event)
     return event
@@ -135,7 +135,7 @@ def record(
     after: Json | None,
     event: Json,
 ) -> None:
-    # As in an editor: after going back and changing something else, the old way forward is gone.
+    # As in an editor: after an undo and another change, redo is no longer possible.
     if change.undoable:
         _end_redo(ctx, owner)
     entry = UndoEntry(
@@ -156,13 +156,13 @@ def record(
 
 
 def _end_redo(ctx: Context, owner: str) -> None:
-    """What was undone before a new change stays undone."""
+    """Changes that were undone before a new change can no longer be redone."""
     sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1"
     ctx.tx.run(sql, ctx.workspace, owner)
 
 
 def forget_undo(ctx: Context, entity: str) -> None:
-    """What no longer exists cannot be put back field by field; its lines stay as history."""
+    """Deleted records cannot be restored field by field; their log entries are kept as history."""
     sql = "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1"
     ctx.tx.run(sql, ctx.workspace, entity)
 
@@ -194,13 +194,13 @@ def tasks_delta(ctx: Context, args: Delta) -> Json:
     return {
         "workspace": ctx.workspace,
         "events": [event_json(row, "task") for row in shown],
-        # A stream has no end: the place to go on from is told even when nothing has happened after it yet.
+        # A stream has no end: the cursor is returned even if nothing has happened after it yet.
         "pagination": {**page_json(args.since, args.limit, len(shown), last), "has_more": len(rows) > len(shown)},
     }
 
 
 def position(since: str | None, field: str = "since") -> int:
-    """The seq that an event id stands for."""
+    """The seq of an event id."""
     if since is None:
         return 0
     match = _EVENT.fullmatch(since.strip())

@@ -1,4 +1,4 @@
-"""Step leases: while one is active only its holder may change the step. They end by events, not by the clock."""
+"""Step leases: while one is active only its holder may change the step. They expire by events, not by the clock."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def lease_of(ctx: Context, step_id: str) -> StepLease | None:
 
 
 def lease_holders(ctx: Context, step_ids: Sequence[str]) -> dict[str, str]:
-    """Who holds which of these steps now."""
+    """The current holders of these steps."""
     leases = find_many(ctx.tx, ctx.workspace, StepLease, step_ids)
     return {lease.step: lease.holder for lease in leases if lease.expires_seq > ctx.ws.event_seq}
 
 
 def check_lease(ctx: Context, step: Step) -> None:
-    """Every change of a step passes here."""
+    """Called for every change of a step."""
     lease = lease_of(ctx, step.id)
     if lease is not None and lease.holder != ctx.agent:
         raise lease_held(step, lease)
@@ -133,7 +133,7 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     payload = {**_payload(ctx, step), "ttl_seq": ttl, "takeover_from": taken_from}
     event = write_event(ctx, task.id, type, payload, step.path)
     now, agent = ctx.ws.event_seq, _agent(ctx)
-    # Expired ones are invisible anyway; here they are swept, because a claim writes in any case.
+    # Expired ones are invisible anyway; they are deleted here, because a claim writes in any case.
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
     # A holder that claims again keeps the event since which it has held the step.
     known = find(ctx.tx, ctx.workspace, StepLease, step.id)

@@ -1,4 +1,4 @@
-"""Lint: what is weak in a plan or task, each finding with a small edit that fixes it. Nothing is changed here."""
+"""Lint: the weaknesses of a plan or task, each finding with a small edit that fixes it. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LintIssue:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedPatch:
-    """A call that changes a little; `arguments` run as they stand."""
+    """A call with a small change; `arguments` can be sent unchanged."""
 
     id: str
     purpose: str
@@ -64,7 +64,7 @@ class SuggestedPatch:
 
 @dataclass(slots=True)
 class LintFindings:
-    """Findings about one plan or task; patches are valid for the revision that was looked at."""
+    """Findings about one plan or task; patches are valid for the revision that was checked."""
 
     work: Work
     issues: list[LintIssue] = field(default_factory=list)
@@ -78,8 +78,8 @@ class LintFindings:
         self.issues.append(LintIssue(code, severity, kind, message, recovery, target))
 
     def patch(self, id: str, purpose: str, tool: str, arguments: Json, notes: str | None = None) -> None:
-        """A patch that was made for an older state is refused, instead of changing what was written since."""
-        # After what names the plan, task or step, as in BranchMind.
+        """A patch for an older state is refused, instead of overwriting later changes."""
+        # After the arguments that name the plan, task or step, as in BranchMind.
         first = {name: value for name, value in arguments.items() if name in ("plan", "task", "step_id", "kind")}
         arguments = {**first, "expected_revision": self.work.revision, **arguments}
         self.patches.append(SuggestedPatch(id, purpose, tool, arguments, notes))
@@ -94,7 +94,7 @@ class LintFindings:
         self.step_patch(step, name, purpose, "tasks_patch", "Put it in your own words.", kind="step", ops=ops)
 
     def attach(self, task: Work, id: str) -> None:
-        """Ties a task to an anchor; the kind is always one that anchors have."""
+        """Attach a task to an anchor; the kind is always one that anchors have."""
         arguments = {
             "anchor": anchor_for(task.title),
             "title": shorten(task.title, 120),
@@ -107,7 +107,7 @@ class LintFindings:
         self.patches.append(SuggestedPatch(id, purpose, "macro_anchor_note", arguments, notes))
 
     def list_active(self) -> None:
-        """The call that lists the active tasks, once, whichever findings are about them."""
+        """The call that lists the active tasks, once, however many findings refer to them."""
         id, listing = "action:plan:list_active_tasks", {"tasks_parent": self.work.id, "tasks_status": "ACTIVE"}
         if not self.actions:
             self.actions.append(SuggestedPatch(id, "See the active tasks", "tasks_context", listing))
@@ -122,7 +122,7 @@ def step_target(step: Step) -> dict[str, str]:
 
 
 def stale_issue(work: Work, stale: StaleProof) -> LintIssue:
-    """A proof over files that have changed; only running it again makes it one."""
+    """A proof over files that have changed; only running it again makes it valid."""
     proof = stale.evidence
     target = {**work_target(work), "evidence": proof.id}
     if proof.path is not None:
@@ -132,7 +132,7 @@ def stale_issue(work: Work, stale: StaleProof) -> LintIssue:
     return LintIssue("STALE_PROOF", "warning", "unproveable", message, again, target)
 
 
-# BranchMind's bound on the patches that one finding suggests.
+# BranchMind's limit of patches per finding.
 MOST_TASKS = 5
 
 
@@ -171,7 +171,7 @@ def _anchors(ctx: Context, active: list[Work], found: LintFindings) -> None:
 
 
 def _too_many(ctx: Context, active: list[Work], found: LintFindings) -> None:
-    """More than a few active tasks means that none is; the one in focus stays."""
+    """More than ACTIVE_LIMIT active tasks; the one in focus stays active."""
     if len(active) <= ACTIVE_LIMIT:
         return
     message = f"{len(active)} tasks are active; {ACTIVE_LIMIT} is the limit"
@@ -226,7 +226,7 @@ def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step]
 
 
 def _proof_plan(task: Work, waiting: list[Step], found: LintFindings) -> None:
-    """Somewhere ahead a step must ask for proof, else DONE will be a word."""
+    """At least one of the coming steps must require proof, else DONE is only a claim."""
     if not waiting or any(step.proof_tests_mode == "require" for step in waiting):
         return
     verifying = [step for step in waiting if step.title.lower().startswith("verify")]
@@ -247,7 +247,7 @@ def _wording(step: Step, found: LintFindings) -> None:
     if not step.tests:
         found.issue("MISSING_TESTS", "unverifiable", f"{step.path} does not say what checks it", "Add a test.", step)
         found.field_patch(step, "seed_tests", "tests", f"Check: {_aim(step)}", "Add a test", "append")
-    # As in BranchMind, the title alone tells that a step is research.
+    # As in BranchMind, the title alone marks a step as research.
     if "research" in step.title.lower() and not step.stop_criteria:
         code, message = "RESEARCH_MISSING_STOP_CRITERIA", f"{step.path} is research without an end"
         found.issue(code, "unbounded", message, "Say when it stops.", step)
@@ -260,10 +260,10 @@ def _aim(step: Step) -> str:
 
 
 def _gate(task: Work, step: Step, gate: Gate, found: LintFindings) -> None:
-    """Checkpoints that became required, and proof that is still owed."""
+    """Checkpoints that became required, and proof that is still missing."""
     written = {"criteria": step.success_criteria, "tests": step.tests}
     for name in gate.missing:
-        if written.get(name, True):  # what is not even written down is told already
+        if written.get(name, True):  # a missing definition is reported already
             message = f"{step.path} must confirm {name} and has not"
             recovery = f"Confirm {name} once it holds."
             found.issue(f"MISSING_{name.upper()}", "unverifiable", message, recovery, step)
@@ -296,7 +296,7 @@ def _blocked(waiting: list[Step], found: LintFindings) -> None:
 
 
 def _suspects(ctx: Context, task: Work, steps: list[Step], found: LintFindings) -> None:
-    """A step that rests on what has fallen; a done one is opened again by its patch."""
+    """A step with a withdrawn premise; the patch of a done one reopens it."""
     doubts = suspect_steps(ctx, task.id, steps)
     for step in [step for step in steps if step.id in doubts]:
         doubt = doubts[step.id]
@@ -312,7 +312,7 @@ def findings(ctx: Context, work: Work) -> LintFindings:
 
 
 def work_health(ctx: Context, work: Work) -> Json:
-    """The health of a plan's or task's own scope, which may be damaged."""
+    """The integrity of a plan's or task's own scope, which may be damaged."""
     damage = scope_damage(ctx, work.id)
     if damage == "no scope":
         return _unusable("REASONING_REF_MISSING", f"{work.id} has no branch and documents of its own")
@@ -375,7 +375,7 @@ def tasks_lint(ctx: Context, args: Lint) -> Json:
     found, health = findings(ctx, work), work_health(ctx, work)
     for stale in stale_proofs(ctx, work.id, args.files or {}):
         found.issues.append(stale_issue(work, stale))
-    # Sorted by what it is and not by when it was found, so that the same state gives the same bytes.
+    # Sorted by content and not by discovery order, so that the same state gives the same bytes.
     issues = [issue.to_json() for issue in sorted(found.issues, key=lambda issue: issue.rank())]
     issues += [{**issue, "kind": "context", "target": {"kind": work.kind, "id": work.id}} for issue in health["issues"]]
     return {

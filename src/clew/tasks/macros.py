@@ -1,7 +1,7 @@
-"""Macros: several acts in one call and one transaction; all of them happen, or none.
+"""Macros: several operations in one call and one transaction; all of them succeed, or none.
 
-They start a task with its plan, steps and first thoughts, close a step, put work on record that is done already, and
-finish a task. Each ends with the resume of what it touched.
+They start a task with its plan, steps and first thoughts, close a step, record finished work, and
+finish a task. Each returns the resume of the work it changed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def tasks_macro_start(ctx: Context, args: MacroStart) -> Json:
 def start_task(ctx: Context, args: NewTask) -> Bootstrapped:
     """Create the task in the plan that is named, implied by the focus, or called Inbox."""
     filled = with_defaults(args)
-    # From the most explicit to the least: what is named, what the focus implies, and a place that always exists.
+    # From the most explicit to the least: the named plan, the one in focus, and a default that always exists.
     home = task_home(ctx, filled) or implicit_home(ctx) or inbox(ctx)
     return bootstrap(ctx, filled, home, step_specs(filled))
 
@@ -146,7 +146,7 @@ def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> Json:
 
 
 def _finish(ctx: Context, task: Work) -> Json:
-    """No open step is left: the next progress is to finish the task."""
+    """No open step is left: the next action is to finish the task."""
     if task.status != statuses.WORK_DONE:
         task, _ = set_status(ctx, task, statuses.WORK_DONE)
     return {"task": task.id, "revision": task.revision, "step": None, "note_event": None, "evidence_event": None}
@@ -154,7 +154,7 @@ def _finish(ctx: Context, task: Work) -> Json:
 
 @contextmanager
 def _ways_out(step: Step, args: MacroCloseStep) -> Iterator[None]:
-    """Refusals of the gates name this macro, so that one more call is enough."""
+    """Refusals of the gates suggest this macro, so that one more call is enough."""
     try:
         yield
     except ClewError as error:
@@ -167,7 +167,7 @@ def _ways_out(step: Step, args: MacroCloseStep) -> Iterator[None]:
 
 def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> Json:
     values = {**checkpoint_values(args.checkpoints), **dict.fromkeys(missing, True)}
-    # Without the revision: by the time the suggestion is sent it may be another, and the step is named by its id.
+    # Without the revision: it may have changed when the suggestion is sent, and the step is named by its id.
     given = args.model_dump(exclude_none=True, exclude={"workspace", "checkpoints", "expected_revision", "target"})
     call = {**given, "task": step.task, "step_id": step.id, "checkpoints": values}
     for name in ("path", "refs"):
@@ -177,7 +177,7 @@ def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> Json:
 
 
 def _proving(step: Step, missing: list[str]) -> str:
-    """The retry with a form to fill in. It is text and no suggestion: as it stands it would be refused again."""
+    """The retry with a template to fill in. It is text and no suggestion: unchanged, it would be refused again."""
     proof: Any = PROOF_FORM if missing == ["tests"] else {"checks": PROOF_FORM, "checkpoint": missing}
     retry = command("tasks_macro_close_step", {"task": step.task, "step_id": step.id, "proof": proof})
     return f"Repeat with real proof; a form is never proof: {retry}"
@@ -225,7 +225,7 @@ def tasks_macro_finish(ctx: Context, args: MacroFinish) -> Json:
     task = target_task(ctx, args)
     note = prose(args.final_note)
     finished, event = set_status(ctx, task, args.status)
-    # The same call once more: the status is set, and the note stands already.
+    # The same call repeated: the status is set, and the note is on record already.
     if event is None and note is not None and _last_words(ctx, task) == note:
         note = None
     answer: Json = {"task": task.id, "status": finished.status}
@@ -247,7 +247,7 @@ def _note(ctx: Context, task: Work, note: str) -> Json:
 
 
 def _last_words(ctx: Context, task: Work) -> str | None:
-    """The newest final note, so that the same call again does not write it twice."""
+    """The newest final note, so that a repeated call does not write it twice."""
     scope = scope_of(ctx, task.id)
     return last_titled(ctx, scope.branch.id, scope.notes, "Final note")
 

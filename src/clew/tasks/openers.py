@@ -1,4 +1,4 @@
-"""What `open` shows of work: plans, tasks, steps, evidence, jobs, their events, and runners. Reads only."""
+"""The `open` views of work: plans, tasks, steps, evidence, jobs, their events, and runners. Reads only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from clew.tasks.views.sections import OPENED, sections_json
 from clew.tasks.views.status_view import everything, status_view_of
 
 BRIEF = 160
-"""Characters of a card's text that an opened plan or task shows: it is a way on, not the whole record."""
+"""Characters of a card's text that an opened plan or task shows: a preview, not the whole record."""
 
 
 @namer("plan", "task")
@@ -66,7 +66,7 @@ def evidence_names(ctx: Context, ids: list[str]) -> list[Named]:
 
 @opener("plan", "task")
 def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
-    """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
+    """A plan or task by relevance to its step in focus; with drafts, as the audit view."""
     work = work_by_id(ctx, id)
     view = status_view_of(ctx, work, everything("audit" if include_drafts else "focus_only"))
     steps = view.subject.steps
@@ -90,18 +90,18 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
 
 
 def _brief_card(row: Json) -> Json:
-    """What a card is and how it begins; `open` with its id shows all of it."""
+    """A card's kind and the beginning of its text; `open` with its id shows all of it."""
     named = {name: row[name] for name in ("id", "type", "title", "status", "tags")}
     return {**named, "text": shorten(row["text"], BRIEF) if row["text"] else row["text"]}
 
 
 def _outlined(step: Step, proof: Proof) -> str:
-    """A step in a line, with how far it is done and proven; what was run is told where the step is opened."""
+    """A step in a line, with its status and proof; the runs are shown when the step is opened."""
     return f"{step.path} {shorten(step.title, 80)}: {', '.join(state_words(step, proof))}"
 
 
 OWN = ("priority", "assignee", "tags", "depends_on", "context", "domain")
-"""What somebody may have said about a plan or task; shown where it was said."""
+"""Optional fields of a plan or task; shown if they are set."""
 
 
 def describe_target(ctx: Context, id: str) -> Opened:
@@ -141,7 +141,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
 
 @opener("receipt")
 def open_receipt(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
-    """A receipt, and whether its row still holds what was written."""
+    """A receipt, and whether its row is unchanged."""
     receipt = receipt_by_id(ctx, id)
     summary = shorten(f"{receipt.grade}: {receipt.command or receipt.text}", 140)
     return {
@@ -173,7 +173,7 @@ AROUND = 5
 
 @opener("job")
 def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | None:
-    """The job with its newest events; its order too when drafts are asked for."""
+    """The job with its newest events; with drafts, its order too."""
     job = find(ctx.tx, ctx.workspace, Job, id)
     if job is None:
         return None
@@ -195,14 +195,14 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | 
 
 @opener("job_event")
 def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json | None:
-    """One event with those just before it, and the job it belongs to."""
+    """One event with those just before it, and its job."""
     match = JOB_EVENT.fullmatch(id)
     name, seq = (match.group(1), int(match.group(2))) if match else ("", 0)
     job = find(ctx.tx, ctx.workspace, Job, name)
     if job is None:
         return None
     around = min(limit, AROUND)
-    # The event itself, those before it, and one more that tells whether there are more.
+    # The event itself, those before it, and one more to detect whether there are more.
     rows = newest_events(ctx, job, around + 2, seq + 1)
     if not rows or rows[0].seq != seq:
         return None
@@ -244,7 +244,7 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json
 
 
 def _job_row(job: Job) -> Json:
-    """The job under the names that everything opened goes by, beside those of the job operations."""
+    """The job with the common fields of opened records, in addition to those of the job operations."""
     return {**job_json(job), "id": job.id, "task_id": job.task, "anchor_id": job.anchor}
 
 
@@ -254,7 +254,7 @@ def _lease(lease: RunnerLease, now_ms: int) -> Json:
 
 
 def _next(ctx: Context, job: Job) -> None:
-    """What one usually does after looking at a job."""
+    """Suggest the usual next calls after opening a job."""
     if attention_of(job, ctx.now_ms).needs_manager:
         ctx.suggest(suggest("tasks_jobs_radar", "Shows how to answer it: reply_job and reply_message.", "high"))
     elif job.status in (QUEUED, RUNNING):

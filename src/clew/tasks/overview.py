@@ -1,5 +1,5 @@
-"""Plans and tasks at a glance: tasks_context, where things are kept, the rows of answers that show one of them, and
-diagnostics, one look at whether a workspace and a target are in working order.
+"""Plans and tasks at a glance: tasks_context, the storage names, the rows of responses that show one of them, and
+diagnostics, a quick check of whether a workspace and a target are in working order.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class StepTally:
 
     @property
     def percent(self) -> int:
-        """How much is done; a half rounds up, as in BranchMind."""
+        """The percentage done; a half rounds up, as in BranchMind."""
         return (200 * self.completed + self.total) // (2 * self.total) if self.total else 0
 
     def flags(self) -> dict[str, bool]:
-        """A checkpoint holds for the whole when it holds for every step; with nothing to check it holds by itself."""
+        """A checkpoint is met for the whole if it is met for every step; with nothing to check it is met."""
         held = {
             f"{name}_confirmed": self.total > 0 and count == self.total
             for name, count in zip(CHECKPOINTS, self.confirmed, strict=True)
@@ -63,14 +63,14 @@ class StepTally:
 
 
 def rows_json(ctx: Context, works: Sequence[Work]) -> list[Json]:
-    """Plans and tasks as rows, their steps counted in one query for each kind."""
+    """Plans and tasks as rows, their steps counted in one query per kind."""
     tallies = _tallies(ctx, works)
     return [_row(ctx, work, tallies.get(work.id, StepTally())) for work in works]
 
 
 @previewer("task")
 def task_previews(ctx: Context, ids: list[str]) -> dict[str, Preview]:
-    """How far each task is: its status alone does not say that seven of eight steps are done."""
+    """The progress of each task: its status alone does not show that seven of eight steps are done."""
     rows = rows_json(ctx, find_many(ctx.tx, ctx.workspace, Work, ids))
     return {row["id"]: Preview(state=f"{row['status']} {row['steps_completed']}/{row['steps_count']}") for row in rows}
 
@@ -98,7 +98,7 @@ def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
 
 
 def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
-    """How many tasks each plan has, and how many of them are done."""
+    """The number of tasks of each plan, and how many of them are done."""
     if not plans:
         return {}
     sql = (
@@ -111,7 +111,7 @@ def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
 
 
 def how_far(ctx: Context, works: Sequence[Work]) -> dict[str, str]:
-    """The status of each plan and task: the one that was set, else the one that its tasks or steps make."""
+    """The status of each plan and task: the explicit one, else one derived from its tasks or steps."""
     tallies = _tallies(ctx, works)
     plans = tasks_of_plans(ctx, [work.id for work in works if not work.is_task])
     return {
@@ -123,7 +123,7 @@ def how_far(ctx: Context, works: Sequence[Work]) -> dict[str, str]:
 
 
 def _by_parts(steps: StepTally, tasks: dict[str, int] | None) -> str:
-    """What the steps of a task say; of a plan what its tasks and all their steps say."""
+    """The status derived from a task's steps, or from a plan's tasks and all their steps."""
     done, total = (steps.completed, steps.total) if tasks is None else (tasks["tasks_done"], tasks["tasks_count"])
     if total and done == total:
         return statuses.WORK_DONE
@@ -198,13 +198,13 @@ class ListWork(OfWork, Bounded):
 
 @dataclass
 class WorkFilter(Condition):
-    """A condition on the work table, and what hides by default."""
+    """A condition on the work table, and the default filters."""
 
     hides: str = ""
 
     def tagged(self, tags: list[str] | None) -> WorkFilter:
         for tag in normal_tags(tags or []):
-            # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
+            # Tags are a JSON list of strings, so a quoted tag in it matches exactly that tag.
             quoted = re.sub("([!%_])", r"!\1", canonical(tag))
             self.add("tags LIKE ? ESCAPE '!'", f"%{quoted}%")
         return self
@@ -258,9 +258,9 @@ def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> WorkFilter
     for column, value in (("status", args.tasks_status), ("domain", args.domain)):
         if value is not None:
             found.add(f"{column} = ?", value)
-    # Who names a status or a task wants to see it, whatever hides by default.
+    # An explicit status or task overrides the default filters.
     if not (args.include_all or args.tasks_status or (named is not None and named.is_task)):
-        # A parked task whose time has come is work again.
+        # A parked task whose time has come is backlog again.
         asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
         found.hides = f"status <> 'CANCELED' AND NOT ({asleep})"
     return found.tagged(args.tags)
@@ -328,7 +328,7 @@ def diagnostics(ctx: Context, args: Diagnostics) -> Json:
 
 
 def _work_issues(ctx: Context, scope: Scope) -> list[Json]:
-    """What lint says about the plan or task in scope."""
+    """The lint findings for the plan or task in scope."""
     work = find_work(ctx, scope.target) if scope.target else None
     if work is None:
         return []

@@ -1,4 +1,4 @@
-"""Plans and tasks: what they hold and how they are read. Both are `Work`; a task hangs under a plan and has steps."""
+"""Plans and tasks: their fields and queries. Both are `Work`; a task belongs to a plan and has steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STALE_AFTER_MS = 14 * 24 * 3600 * 1000
 _NEWEST = "ORDER BY updated_at_ms DESC, number DESC LIMIT ?"
 
 INBOX = "Inbox"
-"""The plan that keeps the tasks that were started without one."""
+"""The default plan of tasks that are started without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def find_work(ctx: Context, id: str) -> Work | None:
 
 
 def work_by_id(ctx: Context, id: str) -> Work:
-    # As it stands first: most ids are right, and `task-1` is only meant for TASK-001.
+    # The exact id first: most ids are right, and `task-1` is only meant for TASK-001.
     found = find_work(ctx, id) or find_work(ctx, normal_id(id))
     if found is None:
         raise unknown_id("plan" if id.startswith("PLAN-") else "task", id, "Copy an id from the list.", known_work(ctx))
@@ -92,7 +92,7 @@ def work_by_id(ctx: Context, id: str) -> Work:
 
 
 def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[Json]:
-    """Calls that lead to work that exists, or to starting some; of a plan alone where one is meant."""
+    """Suggested calls for existing work, or for starting some; for plans only if one is expected."""
     of_plan, params = ("AND parent = ?", (under,)) if under is not None else ("", ())
     tasks = select(ctx.tx, ctx.workspace, Work, f"kind = 'task' {of_plan} {_NEWEST}", *params, limit)
     if tasks:
@@ -103,18 +103,18 @@ def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[J
 
 
 def open_tasks(ctx: Context, limit: int) -> list[Work]:
-    """Tasks that are not over, the last touched first."""
+    """Open tasks, the last changed first."""
     where = f"kind = 'task' AND status IN ('TODO', 'ACTIVE', 'PARKED') {_NEWEST}"
     return select(ctx.tx, ctx.workspace, Work, where, limit)
 
 
 def finished_tasks(ctx: Context, limit: int) -> list[Work]:
-    """Tasks that are done, the last touched first."""
+    """Done tasks, the last changed first."""
     return select(ctx.tx, ctx.workspace, Work, f"kind = 'task' AND status = 'DONE' {_NEWEST}", limit)
 
 
 def open_plans(ctx: Context) -> list[Work]:
-    """Plans that are not over, oldest first."""
+    """Open plans, oldest first."""
     where = "kind = 'plan' AND status NOT IN ('DONE', 'CANCELED') ORDER BY number"
     return select(ctx.tx, ctx.workspace, Work, where)
 

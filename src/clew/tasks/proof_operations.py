@@ -1,4 +1,4 @@
-"""tasks_proofs: every proof of a plan or task, and whether it still holds for the files as they are now."""
+"""tasks_proofs: every proof of a plan or task, and whether it is still valid for the current files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Proofs(OfWork, Bounded):
 
 
 def proofs_lines(result: Json, default_workspace: str) -> list[str]:
-    """A line for each step and for each piece of evidence; what changed under one stands in its line."""
+    """A line for each step and each piece of evidence, with the files that changed."""
     steps = item_lines(result, result["steps"], _step_line)
     evidence = item_lines(result, result["evidence"], _evidence_line)
     stale = [f"stale: {', '.join(result['stale'])}"] if result["stale"] else []
@@ -92,7 +92,7 @@ def tasks_proofs(ctx: Context, args: Proofs) -> Json:
     look = Given(args.files) if args.files is not None else Project(ctx)
     verdicts = {proof.id: _verdict(proof, look) for proof in current}
     changed = _changed_by_step(current, verdicts)
-    # Of a long list of files only the receipt has the digests, so what is stale by its receipt is named as well.
+    # For a long list of files only the receipt has the digests, so steps that are stale by their receipt are included.
     seen = [proof.receipt.evidence for proof in states.values() if proof.state == STALE and proof.receipt]
     stale = [id for id, verdict in verdicts.items() if False in verdict.values()]
     return {
@@ -113,16 +113,16 @@ def _changed_by_step(current: Sequence[Evidence], verdicts: Mapping[str, Mapping
 
 
 def _step_json(step: Step, proof: Proof, changed: set[str]) -> Json:
-    # What changed under any evidence of the step: a row that says nothing beside stale evidence would deny it.
+    # Files that changed under any evidence of the step: an empty row next to stale evidence would contradict it.
     shown = replace(proof, changed=tuple(sorted({*proof.changed, *changed})))
-    # What proves the step is not weaker for an older claim whose files changed.
+    # The proof of the step is not weaker for an older claim whose files changed.
     line = (proof if proof.settled else shown).line()
     names = {"tests": named_commands(step.tests), "completed": step.completed, "began_ms": step.created_at_ms}
     return {**shown.to_json(), "line": line, **names}
 
 
 def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:
-    """Whether each file that can be judged is what it was."""
+    """Whether each file that can be checked is unchanged."""
     judged = {path: look.same(path, digest) for path, digest in sorted((proof.files or {}).items())}
     return {path: same for path, same in judged.items() if same is not None}
 
@@ -151,14 +151,14 @@ class Given:
 
 
 class Project:
-    """The files as they are, only in the project that the server stands in: elsewhere a path means another file."""
+    """The current files, only in the project that the server runs in: elsewhere a path means another file."""
 
     def __init__(self, ctx: Context) -> None:
         self._root = ctx.project
         self._read: dict[str, bytes | None] = {}
 
     def same(self, path: str, digest: str) -> bool | None:
-        """None when nobody can say: another kind of digest, a file that cannot be read."""
+        """None if it cannot be determined: another kind of digest, a file that cannot be read."""
         if self._root is None or not (_SHA256.fullmatch(digest) or _GIT.fullmatch(digest)):
             return None
         if path not in self._read and len(self._read) >= MOST_FILES:
@@ -177,7 +177,7 @@ class Project:
 
 
 def _fits(digest: str, data: bytes) -> bool:
-    """A SHA-256, whole or from its first 8 digits on, or the id that git gives the content."""
+    """A SHA-256, whole or a prefix of at least 8 digits, or git's blob id of the content."""
     if _GIT.fullmatch(digest):
         return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
     return sha256_hex(data).startswith(digest.removeprefix("sha256:"))

@@ -1,8 +1,8 @@
-"""Receipts: what was run or said to prove work, and how far each can be believed.
+"""Receipts: what was run or claimed to prove work, and how far each can be trusted.
 
-A receipt is *seen* when Clew ran the command itself, *claimed* when somebody said so, and *failed* when the run ended
-with another exit code than 0 or its output says that it failed. People paste receipts as lines, `CMD: what was run` and
-`LINK: where it can be seen`. Rows are written once: each holds the digest of the one before it.
+A receipt is *seen* if Clew ran the command itself, *claimed* if an agent or person reported it, and *failed* if the run
+ended with another exit code than 0 or its output reports a failure. People paste receipts as lines, `CMD: what was run`
+and `LINK: where it can be seen`. Rows are written once: each holds the digest of the one before it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from clew.store.workspaces import chained, last_count
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
 UNPROVEN, OVERRIDDEN = "unproven", "overridden"
 DISOWNED = statuses.DISOWNED
-"""The grade of a row that takes an earlier one back: `again` names it, and the step is as if it had not been."""
+"""The grade of a row that withdraws an earlier one: `again` names it, and the step is as if it had not existed."""
 WAIVERS = (UNPROVEN, OVERRIDDEN)
 """Grades of rows that hold a reason instead of a run: why work was closed without proof, or against it."""
 SAID = "said"
-"""The source of receipts that nobody of Clew saw."""
+"""The source of receipts that Clew did not observe."""
 MOST_TAIL = 4_000
 
 _MARKER = re.compile(r"\s*(?:[-*+•>]\s+|\d{1,4}[.)]\s+|>+\s*)")
@@ -40,32 +40,32 @@ _URL = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
 
 
 def is_placeholder(text: str) -> bool:
-    """A form that nobody has filled in, or nothing at all."""
+    """An unfilled template, or an empty text."""
     return not text.strip() or has_placeholder(text)
 
 
 def plain_line(line: str) -> str:
     """Without list markers and quote signs."""
-    # Markers may stand one behind the other: `> - 1. pytest` is quoted, listed and numbered.
+    # Markers may be combined: `> - 1. pytest` is quoted, listed and numbered.
     while match := _MARKER.match(line):
         line = line[match.end() :]
     return line.strip()
 
 
 def tag_of(check: str) -> str | None:
-    """CMD or LINK when a check carries one of these tags."""
+    """CMD or LINK if a check has one of these tags."""
     match = _TAGGED.match(plain_line(check))
     return match.group(1).upper() if match else None
 
 
 def command_of(check: str) -> str | None:
-    """What a CMD receipt says was run."""
+    """The command of a CMD receipt."""
     match = _TAGGED.match(plain_line(check))
     return match.group(2).strip() or None if match and match.group(1).upper() == "CMD" else None
 
 
 def is_real(check: str) -> bool:
-    """Whether a check says anything: a tag with nothing behind it does not."""
+    """Whether a check has content: a tag with nothing after it does not."""
     line = plain_line(check)
     match = _STRICT_TAGGED.match(line)
     return not is_placeholder(match.group(2) if match else line) and line.upper() not in {"CMD", "LINK"}
@@ -82,13 +82,13 @@ def tagged(line: str) -> str:
 
 
 def receipts(lines: str | Iterable[str]) -> list[str]:
-    """Receipts from pasted text, one for each line; blank lines are dropped, placeholders are kept for the caller."""
+    """Receipts from pasted text, one per line; blank lines are dropped, placeholders are kept for the caller."""
     given = lines.splitlines() if isinstance(lines, str) else [part for text in lines for part in text.splitlines()]
     return [tagged(line) for line in given if plain_line(line)]
 
 
 def salvaged(note: str) -> list[str]:
-    """The receipts that stand on lines of their own in a note; prose is left alone."""
+    """The receipts on separate lines of a note; prose is ignored."""
     found = []
     for raw in note.splitlines():
         line = plain_line(raw)
@@ -103,7 +103,7 @@ def is_url(text: str) -> bool:
 
 
 def weak(checks: Sequence[str], attachments: Sequence[str]) -> list[str]:
-    """Which of CMD and LINK are missing beside the other; empty when nothing is tagged at all."""
+    """Which of CMD and LINK is missing if the other is given; empty if nothing is tagged."""
     tags = {tag_of(check) for check in checks if is_real(check)} - {None}
     mentioned = any(tag_of(check) for check in checks)
     if any(is_url(item) for item in attachments):
@@ -113,7 +113,7 @@ def weak(checks: Sequence[str], attachments: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a command, as whoever ran it knows it."""
+    """One run of a command, as reported by its observer."""
 
     source: str
     command: str
@@ -162,30 +162,30 @@ class ProofReceipt(TableRow):
 
     @property
     def witnessed(self) -> bool:
-        """Whether Clew saw the run itself, however it ended."""
+        """Whether Clew observed the run itself, whatever its outcome."""
         return self.source != SAID
 
     @property
     def intact(self) -> bool:
-        """Whether the row still holds what was written."""
+        """Whether the row still matches its digest."""
         return self.digest == seal(self)
 
 
 def is_damaged(ctx: Context, receipt: ProofReceipt) -> bool:
-    """Whether the row was changed by anything but an erasure that a chained event names."""
+    """Whether the row was changed by anything but an erasure that a chained event records."""
     if receipt.intact:
         return False
     return erased_digests(ctx.tx, ctx.workspace, "receipts").get(receipt.id) != seal(receipt)
 
 
 def seals(ctx: Context, ids: Sequence[str]) -> dict[str, str]:
-    """The digests of receipts as they are now, by id."""
+    """The current digests of receipts, by id."""
     found = find_many(ctx.tx, ctx.workspace, ProofReceipt, list(ids), "id") if ids else []
     return {receipt.id: seal(receipt) for receipt in found}
 
 
 def seal(receipt: ProofReceipt) -> str:
-    """The digest of everything a receipt says, with the digest of the one before it."""
+    """The digest of all fields of a receipt, with the digest of the one before it."""
     *columns, _ = encoded(receipt)
     return chained(receipt.prev, columns)
 
@@ -200,7 +200,7 @@ def write_receipt(
     run: Run | None = None,
     evidence: str | None = None,
 ) -> ProofReceipt:
-    """Add a receipt to the chain of the workspace."""
+    """Append a receipt to the chain of the workspace."""
     number = ctx.ws.count("receipt")
     # The counter was raised in this transaction, so no other writer can add a row between this one and the last.
     sql = "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?"
@@ -219,7 +219,7 @@ def write_receipt(
         output_tail=details.output_tail[-MOST_TAIL:] if details.output_tail is not None else None,
         git_dirty=int(details.git_dirty) if details.git_dirty is not None else None,
         agent=ctx.agent,
-        # One seq for all that a call captures, so that views keep the order in which it was given.
+        # One seq for everything that a call captures, so that views keep the order in which it was given.
         seq=ctx.ws.seq if ctx.ws.changed else ctx.ws.next_seq(),
         ts_ms=ctx.now_ms,
         prev=str(before or ""),
@@ -233,7 +233,7 @@ def write_receipt(
 
 
 def chain_heads(ctx: Context) -> dict[str, str | None]:
-    """The newest digests of both chains: who keeps them elsewhere can tell later that nothing before was rewritten."""
+    """The newest digests of both chains: with a copy of them, later changes of anything before can be detected."""
     sql = "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1"
     last = ctx.tx.value(sql, ctx.workspace)
     return {"receipts": last, "events": ctx.ws.event_digest}
@@ -264,7 +264,7 @@ _DISOWNED_RUN = (
 
 
 def last_run(ctx: Context) -> ProofReceipt | None:
-    """The run that was reported or seen last in the workspace, however it ended, unless it was disowned."""
+    """The last run in the workspace, reported or observed, whatever its outcome, unless it was disowned."""
     sql = (
         "SELECT * FROM proof_receipt AS own WHERE workspace = ? AND command IS NOT NULL AND grade IN (?, ?, ?)"
         f" AND NOT EXISTS ({_DISOWNED_RUN}) ORDER BY number DESC LIMIT 1"
@@ -274,15 +274,15 @@ def last_run(ctx: Context) -> ProofReceipt | None:
 
 
 def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[ProofReceipt]]:
-    """Of each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
-    the last one claimed, because a claim cannot undo what was seen.
+    """For each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
+    the last one claimed, because a claim cannot override an observed run.
 
-    What was disowned does not count, and the row that says so stands in the list. A failure that is disowned takes the
-    runs before it along: otherwise disowning it would prove the step by a run that was already refuted.
+    A disowned receipt does not count, and the row that disowns it is in the list. A disowned failure excludes the
+    runs before it as well: otherwise disowning it would prove the step by a run that was already refuted.
     """
     found: dict[str, dict[tuple[str, bool], ProofReceipt]] = {}
     for part in chunks(list(entities)):
-        # A receipt without a command (a link, an attachment) stands for itself, hence `coalesce(command, id)`.
+        # A receipt without a command (a link, an attachment) has its own group, hence `coalesce(command, id)`.
         marks = placeholders(len(part))
         sql = (
             f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
@@ -298,11 +298,11 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Pro
 
 
 def _loaded(row: Row) -> ProofReceipt:
-    """A row whose lists of files cannot be read any more counts as changed, and hides nothing else."""
+    """A row whose lists of files cannot be parsed counts as changed, and does not hide the others."""
     try:
         return load(ProofReceipt, row)
     except ValueError:
-        # Whatever stands here, the digest of the row no longer fits it, so `intact` is false.
+        # With any value here the digest of the row no longer matches, so `intact` is false.
         return load(ProofReceipt, {**row, "files": '{"": "damaged"}', "stats": None})
 
 
@@ -329,14 +329,14 @@ def receipt_json(receipt: ProofReceipt) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first place at which a chain does not hold."""
+    """The first position at which a chain is broken."""
 
     where: str
     problem: str
 
 
 def first_break(ctx: Context) -> tuple[int, Break | None]:
-    """How many receipts the workspace has, and the first one that was changed, removed or slipped in."""
+    """How many receipts the workspace has, and the first one that was changed, removed or inserted."""
     expected = last_count(ctx.tx, ctx.workspace, "receipt")
     erased = erased_digests(ctx.tx, ctx.workspace, "receipts")
     number, before = 0, ""
@@ -346,7 +346,7 @@ def first_break(ctx: Context) -> tuple[int, Break | None]:
         if problem is not None:
             return number, Break(receipt.id, problem)
         before = receipt.digest
-    # The counter is kept apart from the rows, so receipts cut off at the end are noticed as well.
+    # The counter is stored separately from the rows, so receipts removed at the end are detected as well.
     if number != expected:
         return number, Break(f"RCPT-{number + 1:03d}", f"is missing: {expected} were written and {number} are there")
     return number, None
@@ -361,7 +361,7 @@ def _problem(receipt: ProofReceipt, number: int, before: str, erased: str | None
 
 
 def _all(ctx: Context) -> Iterator[ProofReceipt]:
-    """Every receipt in order, read in parts."""
+    """Every receipt in order, read in batches."""
     last = -1
     while True:
         sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200"

@@ -1,4 +1,4 @@
-"""How far each step is proven: which of its receipts decides, and whether it still stands."""
+"""How far each step is proven: which of its receipts decides, and whether it is still valid."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class StaleProof:
 
 
 def stale_proofs(ctx: Context, owner: str, files: Mapping[str, str]) -> list[StaleProof]:
-    """The proofs of a plan or task that cover a file whose digest is now another; `files` is path -> digest.
+    """The proofs of a plan or task that cover a file whose digest has changed; `files` is path -> digest.
 
-    A file that `files` does not name is not judged. Running a command again replaces its earlier proof.
+    Files that `files` does not contain are not judged. Running a command again replaces its earlier proof.
     """
     found = []
     for proof in current_proofs(ctx, owner):
@@ -57,23 +57,23 @@ def stale_proofs(ctx: Context, owner: str, files: Mapping[str, str]) -> list[Sta
 
 
 def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
-    """What covers files, oldest first; of the runs of one command for one step only the last."""
+    """Evidence that covers files, oldest first; of the runs of one command for one step only the last."""
     sql = "SELECT * FROM evidence WHERE workspace = ? AND owner = ? AND files IS NOT NULL ORDER BY number"
     rows = ctx.tx.all(sql, ctx.workspace, owner)
     last: dict[tuple[str, str], Evidence] = {}
     for item in (load(Evidence, row) for row in rows):
-        # Evidence without a command cannot be run again, so each piece stands for itself under its own id.
+        # Evidence without a command cannot be run again, so each piece is grouped under its own id.
         last[item.entity, item.command or item.id] = item
     return sorted((item for item in last.values() if item.proves), key=lambda item: item.number)
 
 
 _OWN = re.compile(r"sha256:[0-9a-f]{64}")
-"""A digest as `take_snapshot` writes it."""
+"""A digest in the format of `take_snapshot`."""
 PROVEN, STALE = "proven", "stale"
 STATES = (PROVEN, CLAIMED, UNPROVEN, FAILED, STALE, OVERRIDDEN)
 MOST_STEPS = 500
 MOST_LOOKED_AT = 20_000
-"""Covered files that one call looks at: two full receipts, some 40 ms when nothing was touched."""
+"""Maximum number of covered files checked per call: two full receipts, some 40 ms if nothing was touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +87,31 @@ class Proof:
     changed: tuple[str, ...] = ()
     """The covered files that changed since."""
     reason: str | None = None
-    """Why it was closed without proof, or what speaks against the receipt."""
+    """Why it was closed without proof, or what contradicts the receipt."""
     repeat: tuple[str, ...] = ()
-    """The seen receipts whose commands, run again, would settle it: the stale ones, the failed one, or all."""
+    """The seen receipts whose commands have to run again to prove it: the stale ones, the failed one, or all."""
     commands: tuple[str, ...] = ()
-    """What `clew prove` has to run for the step, where no seen receipt can be repeated; empty: nobody has said it."""
+    """What `clew prove` has to run for the step, if no seen receipt can be repeated; empty if no command is known."""
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has to look at it any more."""
+        """Whether it needs no further attention."""
         return self.state == PROVEN
 
     @property
     def reported_failure(self) -> bool:
-        """Whether somebody said that a run failed, and Clew did not see it."""
+        """Whether a failed run was reported that Clew did not observe."""
         return self.state == FAILED and self.receipt is not None and not self.receipt.witnessed
 
     @property
     def of_another_command(self) -> bool:
-        """Whether it is claimed by a run of something that the step does not name as its test."""
+        """Whether it is claimed by a run of a command that the step does not name as its test."""
         ran = self.receipt.command or "" if self.receipt is not None else ""
         named = self.state == CLAIMED and self.commands
         return bool(named) and not any(covers_command(ran, name) for name in self.commands)
 
     def line(self) -> str:
-        """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are cut."""
+        """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are truncated."""
         parts = [self.outcome()] if self.receipt is not None and self.state not in WAIVERS else []
         if self.changed:
             parts.append(f"{len(self.changed)} file{'s' if len(self.changed) > 1 else ''} changed since")
@@ -136,22 +136,22 @@ class Proof:
         }
 
     def outcome(self) -> str:
-        """What was run and how it ended."""
+        """The command and its outcome."""
         assert self.receipt is not None
         what = shorten(self.receipt.command or self.receipt.text, 80)
         return what if self.receipt.exit_code is None else f"{what} -> exit {self.receipt.exit_code}"
 
 
 def proof_state(ctx: Context, step: Step) -> Proof:
-    """How far one step is proven now."""
+    """How far one step is currently proven."""
     return proof_states(ctx, [step])[step.id]
 
 
 def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
-    """How far each step is proven now, by step id; covered files are looked at where this process stands by them."""
+    """How far each step is currently proven, by step id; compares covered files if this process has access to them."""
     ids = [step.id for step in steps]
     receipts, older = latest_receipts(ctx, ids), without_receipt(ctx, ids)
-    # One for all steps: the limit of files that are looked at is meant for the whole call.
+    # One for all steps: the limit of checked files applies to the whole call.
     checkout = ProjectFiles(ctx)
     return {
         step.id: _with_commands(step, _judge(step, receipts.get(step.id, []), step.id in older, checkout))
@@ -161,7 +161,7 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
 
 @previewer("step")
 def step_previews(ctx: Context, ids: list[str]) -> dict[str, Preview]:
-    """What each step asks for, where it belongs, and how far it is done and proven now."""
+    """The requirements of each step, its parent, its status, and how far it is proven."""
     steps = find_many(ctx.tx, ctx.workspace, Step, ids)
     proofs = proof_states(ctx, steps)
     return {step.id: Preview(_wish(step), ", ".join(state_words(step, proofs[step.id]))) for step in steps}
@@ -177,7 +177,7 @@ def _wish(step: Step) -> str:
 
 
 def state_words(step: Step, proof: Proof) -> list[str]:
-    """Such as `done`, `seen`, `stale`: how far a step is done and proven, in the same words wherever it is named."""
+    """Such as `done`, `seen`, `stale`: a step's status and proof, in the same words wherever it is shown."""
     told = [step.state]
     if step.completed or proof.state != UNPROVEN:
         told += [SEEN if proof.state in (PROVEN, STALE) else proof.state, *(["stale"] if proof.changed else [])]
@@ -185,13 +185,13 @@ def state_words(step: Step, proof: Proof) -> list[str]:
 
 
 def _with_commands(step: Step, proof: Proof) -> Proof:
-    """The commands that the step names are what proves it; without any, the run that somebody claimed."""
+    """The commands that the step names are its proof; without any, the run that was claimed."""
     claimed = proof.receipt.command if proof.receipt is not None else None
     return replace(proof, commands=tuple(named_commands(step.tests)) or ((claimed,) if claimed else ()))
 
 
 RECENT = 30
-"""Finished tasks whose proofs are looked at without being asked for."""
+"""Number of finished tasks whose proofs are checked by default."""
 DOUBTED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
 
 
@@ -204,14 +204,14 @@ def shown_proofs(ctx: Context, steps: Sequence[Step], limit: int) -> list[dict[s
 
 
 def states_of_done_steps(ctx: Context) -> list[str]:
-    """How far each closed step is proven, of the steps that were closed last."""
+    """How far each of the most recently closed steps is proven."""
     sql = "SELECT * FROM step WHERE workspace = ? AND completed = 1 ORDER BY completed_at_ms DESC LIMIT ?"
     rows = ctx.tx.all(sql, ctx.workspace, MOST_STEPS)
     return [proof.state for proof in proof_states(ctx, [load(Step, row) for row in rows]).values()]
 
 
 def stale_evidence(ctx: Context, ids: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Evidence of runs that were seen and cover files that changed since, with those files; of some, or of the newest.
+    """Evidence of observed runs that cover files changed since, with those files; for given ids, or the newest.
 
     Only the last run of a command counts: an older one was repeated and is history.
     """
@@ -229,10 +229,10 @@ def stale_evidence(ctx: Context, ids: Sequence[str] | None = None) -> dict[str, 
 
 
 def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
-    """Done steps of the tasks that ended last which nobody has proven, newest task first.
+    """Done steps without proof in the tasks that ended last, newest task first.
 
-    That files changed after a task was finished is the usual course of work; so stale proofs are told of the newest
-    only, on which one most likely goes on working.
+    Files usually change after a task was finished; so stale proofs are reported for the newest task only, on which
+    work most likely continues.
     """
     tasks = [task.id for task in finished_tasks(ctx, RECENT)]
     steps = done_steps(ctx, tasks)
@@ -252,7 +252,7 @@ def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: Proj
     if proof is None and any(run.grade != FAILED for run in runs):
         proof = _success(step, runs, checkout)
     if proof is None:
-        # Evidence from before there were receipts: somebody said so.
+        # Evidence from before there were receipts counts as claimed.
         state, reason = (CLAIMED, None) if older else (UNPROVEN, _nothing_left(receipts))
         proof = Proof(step.id, step.path, state, reason=reason)
     return proof if waiver is None or proof.settled else _waived(proof, waiver)
@@ -260,25 +260,25 @@ def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: Proj
 
 def _waived(proof: Proof, waiver: ProofReceipt) -> Proof:
     decided = proof.receipt.number if proof.receipt is not None else 0
-    # Receipts are numbered in order. A waiver that is older than the deciding run was overtaken by that run.
+    # Receipts are numbered in order. A waiver older than the deciding run is superseded by that run.
     if waiver.number < decided:
         return proof
     if proof.reported_failure and waiver.grade == UNPROVEN:
-        # Whoever reported it may close the step in spite of it; what was reported is told with the reason.
+        # The reporter may close the step in spite of it; the report is shown with the reason.
         return replace(proof, state=waiver.grade, reason=f"{waiver.text}; reported as failed: {proof.outcome()}")
-    # `unproven` says why there is no proof, so it must not hide a claim or a stale run that came before it.
+    # `unproven` explains why there is no proof, so it must not hide a claim or a stale run before it.
     if waiver.grade == OVERRIDDEN or proof.state == UNPROVEN:
         return replace(proof, state=waiver.grade, reason=waiver.text)
     return proof
 
 
 def _is_idle(receipt: ProofReceipt) -> bool:
-    """`true` and its like: seen or claimed, it shows nothing, and settles no failure."""
+    """`true` and similar: seen or claimed, it proves nothing, and settles no failure."""
     return receipt.grade != FAILED and receipt.command is not None and never_fails(receipt.command)
 
 
 def _nothing_left(receipts: list[ProofReceipt]) -> str | None:
-    """Why nothing proves a step for which something was given."""
+    """Why nothing proves a step that has receipts."""
     last = next((item for item in reversed(receipts) if item.grade not in WAIVERS), None)
     if last is None:
         return None
@@ -288,7 +288,7 @@ def _nothing_left(receipts: list[ProofReceipt]) -> str | None:
 def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
     """A failed run counts until the same command passes; one that the step does not name, until another one proves.
 
-    What was seen to fail is settled only by what was seen to pass and could have failed.
+    An observed failure is settled only by an observed success of a command that can fail.
     """
     named = named_commands(step.tests)
     for number, run in reversed(list(enumerate(runs))):
@@ -296,8 +296,8 @@ def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
             continue
         # Only the last run of each command is listed, so a named command that failed has not passed since.
         required = any(same_command(run.command or "", name) for name in named)
-        # A later success of another command settles this failure only where the step does not name the command that
-        # failed, or where it ran the same tests and more.
+        # A later success of another command settles this failure only if the step does not name the command that
+        # failed, or if it ran the same tests and more.
         after = [later for later in runs[number + 1 :] if not required or _covers(later, run.command or "")]
         if not any(_settles(later, run) for later in after):
             return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
@@ -309,7 +309,7 @@ def _settles(later: ProofReceipt, failed: ProofReceipt) -> bool:
 
 
 def _doubt(run: ProofReceipt) -> str | None:
-    """Why a run that was seen to pass shows nothing."""
+    """Why an observed success proves nothing."""
     if run.files == {} and run.git_commit is None:
         return "it covers no file and no commit, so nothing ties it to this work"
     return doubt(run.command or "", run.output_tail)
@@ -318,7 +318,7 @@ def _doubt(run: ProofReceipt) -> str | None:
 def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proof:
     passed = [run for run in runs if run.grade != FAILED]
     proving = [run for run in runs if run.grade == SEEN and _doubt(run) is None]
-    # A row that was changed by hand proves nothing any more, and the step says so instead of using an older run.
+    # A row that was changed by hand proves nothing, and the step reports that instead of using an older run.
     damaged = next(filterfalse(attrgetter("intact"), proving), None)
     if damaged is not None:
         return Proof(step.id, step.path, CLAIMED, damaged, reason=f"{damaged.id} does not hold what was written")
@@ -352,12 +352,12 @@ def _stale(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proo
 
 
 def _worth(run: ProofReceipt, named: list[str]) -> tuple[bool, bool, int]:
-    """Of several claims the one that counts: a run of what the step names, then one with an exit code, the newest."""
+    """Sort key of claims: a run of what the step names, then one with an exit code, then the newest."""
     return any(_covers(run, name) for name in named), run.exit_code is not None, run.number
 
 
 def _unseen(best: ProofReceipt, lacking: list[str]) -> str | None:
-    """What a claim lacks, in words; nothing where the step names no command and nothing speaks against the run."""
+    """What a claim lacks, as text; None if the step names no command and nothing contradicts the run."""
     found = _doubt(best) if best.grade == SEEN or best.exit_code is not None else None
     if best.grade == SEEN and found is not None:
         return found
@@ -369,19 +369,19 @@ def _unseen(best: ProofReceipt, lacking: list[str]) -> str | None:
 
 
 def waive(ctx: Context, step: Step, grade: str, reason: str) -> ProofReceipt:
-    """Keep the reason for which a step counts as done without proof (unproven) or against it (overridden)."""
+    """Record the reason for which a step counts as done without proof (unproven) or against it (overridden)."""
     return write_receipt(ctx, step.task, step.id, step.path, grade, reason)
 
 
 class ProjectFiles:
-    """The project's files as they are, for receipts that this project's own workspace keeps."""
+    """The current files of the project, for receipts that this project's own workspace keeps."""
 
     def __init__(self, ctx: Context) -> None:
         self._root = ctx.project
         self._left = MOST_LOOKED_AT
 
     def digests(self, paths: Sequence[str]) -> dict[str, str]:
-        """The named files as they are now: those of the project that can be read."""
+        """The current digests of the named files: those of the project that can be read."""
         if self._root is None:
             return {}
         base = f"{self._root}/"
@@ -389,17 +389,17 @@ class ProjectFiles:
         return take_snapshot(self._root, inside).files
 
     def changed(self, receipt: ProofReceipt) -> list[str]:
-        """The files that changed since the run. What nobody can judge from here counts as unchanged."""
+        """The files that changed since the run. Files that cannot be checked from here count as unchanged."""
         if self._root is None:
             return []
         files = receipt.files or {}  # below the project by their form: tasks_receipt_record takes no others
         if not receipt.witnessed:
-            # A claim may name anything; only what close took down itself can be compared with the files.
+            # A claim may name anything; only digests that closing computed can be compared with the files.
             files = {path: digest for path, digest in files.items() if is_inside(path) and _OWN.fullmatch(digest)}
         if not files:
             # A receipt that covers no files is tied to the commit it was run on: any other commit makes it stale.
             head = git_head(self._root) if receipt.git_commit else None
             return ["HEAD"] if head is not None and head != receipt.git_commit else []
-        # Receipts past the limit count as unchanged: a view that says too little is better than one that takes seconds.
+        # Receipts past the limit count as unchanged: an incomplete view is better than one that takes seconds.
         self._left -= len(files)
         return changed_files(self._root, files, receipt.stamps or {}) if self._left >= 0 else []

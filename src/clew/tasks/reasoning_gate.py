@@ -1,4 +1,4 @@
-"""What a strict task asks of the reasoning of its steps, before they may be called done and after."""
+"""The requirements of a strict task on the reasoning of its steps, before they can be done and after."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
 FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 NO_REASON = "STRICT_DECISION_NO_REASON"
 NO_TEST = "BM4_HYPOTHESIS_NO_TEST"
-"""The one signal of the engine that bars closing."""
+"""The only engine signal that prevents closing."""
 NEEDS = {
     NO_CLAIM: "say in your own words what it rests on: {card} of type decision, whose text gives the reason, or of type"
     " hypothesis, which then needs a test.",
@@ -41,8 +41,8 @@ NEEDS = {
     NO_TEST: 'say how {id} could turn out wrong: {card} of type test and supports=["{id}"], with what you do and which'
     " outcome would refute it.",
 }
-"""What must be written, by what is missing. Only the author has the words: a card that came ready to be sent would be
-sent unread, so it is named here and no suggestion holds it."""
+"""What must be written, by what is missing. Only the author has the words: a ready-made card would be sent unread,
+so it is named here and no suggestion contains it."""
 BRIEFLY = {
     NO_CLAIM: "strict: think_card what it rests on",
     FALLEN_PREMISE: "strict: {id} fell, think_card anew",
@@ -52,9 +52,9 @@ BRIEFLY = {
 
 
 def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | None) -> Json:
-    """Refuse to close a strict task's step while its reasoning lacks something, unless told why that is right.
+    """Refuse to close a strict task's step while its reasoning is incomplete, unless a reason is given.
 
-    Returns what the closing event says about it: nothing, or the override.
+    Returns what the closing event records about it: nothing, or the override.
     """
     if task.reasoning_mode != "strict":
         return {}
@@ -73,9 +73,9 @@ class Examination:
 
     missing: tuple[str, ...] = ()
     opens: str = ""
-    """What shows it: the step, or the card."""
+    """The subject of the finding: the step, or the card."""
     card: str = ""
-    """The card that lacks something or no longer holds."""
+    """The card that is incomplete or no longer in force."""
 
     def needs(self, task: Work, step: Step) -> str:
         """What must be written, and by which call."""
@@ -87,12 +87,12 @@ class Examination:
 
 
 def examine(ctx: Context, task: Work, step: Step) -> Examination:
-    """Look at the cards of one step. An engine that says nothing has nothing to object."""
+    """Check the cards of one step. Without engine findings there is no objection."""
     scope = scope_of(ctx, task.id)
     written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
-    # A form that nobody filled in, such as the engine's own proposal pasted unread, counts for nothing.
+    # An unfilled template, such as the engine's own proposal pasted unread, does not count.
     cards = [card for card in written if not is_form(card.title, card.text)]
-    # The checks stand in the order in which an agent can fix them: first a claim, then what it rests on, then its
+    # The checks are in the order in which an agent can fix them: first a claim, then its premises, then its
     # test.
     if not any(_is_claim(card) for card in cards) and not _decided(ctx, task, step):
         return Examination((NO_CLAIM,), step.id)
@@ -107,7 +107,7 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
 
 
 def _untested(ctx: Context, scope: Scope, step: Step, cards: Sequence[Node]) -> str | None:
-    """The hypothesis that the engine misses a test of."""
+    """The hypothesis for which the engine finds no test."""
     edges = edges_among(ctx, scope.branch, scope.graph, [card.id for card in cards], EDGES)
     findings = engine.run(cards, edges, signals_limit=CARDS, actions_limit=0, step_tag=step_tag(step), scope=scope)
     signals = findings["signals"] if findings else []
@@ -125,7 +125,7 @@ def reasoning_required(ctx: Context, task: Work, step: Step, found: Examination)
 
 
 def _recovery(ctx: Context, task: Work, step: Step, found: Examination) -> str:
-    """What to write with the tools that this caller sees."""
+    """What to write with the tools that this caller has."""
     if ctx.connection.toolset == "agent":
         return (
             f"Write down what it rests on: remember kind=decision step={step.path} with why, or a hypothesis with a"
@@ -136,7 +136,7 @@ def _recovery(ctx: Context, task: Work, step: Step, found: Examination) -> str:
 
 
 def strict_json(ctx: Context, task: Work, step: Step) -> Json | None:
-    """What strict work still asks of an open step; None where it asks nothing."""
+    """What strict work still requires of an open step; None if nothing."""
     if task.reasoning_mode != "strict" or step.completed:
         return None
     found = examine(ctx, task, step)
@@ -144,7 +144,7 @@ def strict_json(ctx: Context, task: Work, step: Step) -> Json | None:
 
 
 def _unreasoned(ctx: Context, scope: Scope, cards: Sequence[Node]) -> Node | None:
-    """An open decision without a word of reason, and without a card that it rests on or that supports it."""
+    """An open decision without a reason, and without a card that it depends on or that supports it."""
     bare = [card for card in cards if card.type == "decision" and _is_claim(card) and not (card.text or "").strip()]
     if not bare:
         return None
@@ -159,7 +159,7 @@ def _is_claim(card: Node) -> bool:
 
 
 def _decided(ctx: Context, task: Work, step: Step) -> bool:
-    """Whether a decision of the governed memory was kept for this step, with its reason."""
+    """Whether a decision of the governed memory was recorded for this step, with its reason."""
     recent = blocks.newest(ctx, ("D",), DECISIONS)["D"]
     live = [block for block in recent if (block.status or "") in (statuses.ACTIVE, statuses.PROPOSED)]
     own = [block for block in live if (block.get("Task"), block.get("Step")) == (task.id, step.path)]
@@ -179,17 +179,17 @@ def _note_override(ctx: Context, task: Work, step: Step, override: Override, mis
 
 
 def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
-    """Steps that rest on a fallen card, by step id: through edges of their own or through their decisions."""
+    """Steps that depend on a withdrawn card, by step id: through edges of their own or through their decisions."""
     scope = scope_of(ctx, task)
     decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=DECISIONS).nodes
     ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
-    # Steps and decisions are asked about together: walking the premises costs a few queries however many are asked.
+    # Steps and decisions in one query: walking the premises costs a few queries however many there are.
     doubts = suspects(ctx, scope, ids)
     if not doubts:
         return {}
     found: dict[str, Suspect] = {}
     for step in steps:
-        # A decision that fell itself carries nothing any more: it was replaced, which is how the step is fixed.
+        # A withdrawn decision supports nothing any more: it was replaced, which is how the step is fixed.
         own = [card.id for card in decisions if step_tag(step) in card.tags and not has_fallen(card)]
         reasons = [doubts[id] for id in (step_node(step.id), *own) if id in doubts]
         if reasons:
@@ -198,13 +198,13 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
 
 
 def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
-    """Done steps whose premise fell after they were closed: their gate stands open again, by step id.
+    """Done steps whose premise was withdrawn after they were closed: their gate is open again, by step id.
 
-    What had fallen before was known to whoever closed the step, and the strict gate let it pass by an override.
+    Earlier withdrawals were known when the step was closed, and the strict gate was passed by an override.
     """
     done = [step for step in steps if step.completed]
     scope = scope_of(ctx, task)
-    # Nearly always nothing has fallen, and one query tells; the walk along the premises is for the rest.
+    # Usually nothing was withdrawn, which one query detects; the walk along the premises is for the rest.
     if not done or not any_fallen(ctx, scope, chain(ctx, scope.branch)):
         return {}
     doubts = suspect_steps(ctx, task, done)

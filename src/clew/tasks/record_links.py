@@ -37,7 +37,7 @@ PROVES, PART_OF, ABOUT = "proves", "part_of", "about"
 
 @linker("plan", "task")
 def work_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """The plan above, the tasks or steps below, and the jobs that were given for it."""
+    """The parent plan, the tasks or steps below, and its jobs."""
     work = work_by_id(ctx, id)
     below = [step.id for step in steps_of(ctx, id)] if work.is_task else [task.id for task in tasks_of(ctx, id)]
     above = [RecordLink(id, PART_OF, work.parent)] if work.parent else []
@@ -52,7 +52,7 @@ def work_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 @linker("step")
 def step_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """The task above, the proof of it, and the cards that were written for it."""
+    """The parent task, its proof, and the cards that were written for it."""
     step = find_step(ctx, id)
     if step is None:
         return []
@@ -67,7 +67,7 @@ def step_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 
 def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list[RecordLink]:
-    """Evidence or receipts of a step; a run that failed is about it and proves nothing."""
+    """Evidence or receipts of a step; a failed run is related to it and proves nothing."""
     sql = f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?"
     rows = ctx.tx.all(sql, ctx.workspace, step, limit)
     gone = _disowned(ctx, step) if rows else set()
@@ -113,14 +113,14 @@ def receipt_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 @linker("job")
 def job_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """The task that a job was given for."""
+    """The task of a job."""
     job = job_by_id(ctx, id)
     return [RecordLink(id, ABOUT, job.task)] if job.task else []
 
 
 @retracter("plan", "task")
 def retract_work(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Work that was called done is open again; work that is not done is canceled."""
+    """Done work is reopened; other work is canceled."""
     work = work_by_id(ctx, id)
     status = statuses.WORK_ACTIVE if work.status == statuses.WORK_DONE else statuses.WORK_CANCELED
     set_status(ctx, work, status)
@@ -129,7 +129,7 @@ def retract_work(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 @retracter("step")
 def retract_step(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """A closed step is open again; an open one is blocked as canceled, for only its deletion could let a task end."""
+    """A closed step is reopened; an open one is blocked as canceled, because only deletion would let a task end."""
     task, step = _stored_step(ctx, id)
     if step.completed:
         return _reopened(ctx, task, step)
@@ -152,14 +152,14 @@ def _reopened(ctx: Context, task: Work, step: Step) -> Retracted:
 
 @retracter("evidence")
 def retract_evidence(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Disowned evidence proves nothing any more, and neither does its receipt; what they said stays."""
+    """Disowned evidence proves nothing, and neither does its receipt; their content is kept."""
     item = evidence_by_id(ctx, id)
     return _disown(ctx, item.entity, find_many(ctx.tx, ctx.workspace, ProofReceipt, [id], "evidence"), id, said)
 
 
 @retracter("receipt")
 def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """The step is as if the run had not been."""
+    """The step is as if the run had never existed."""
     receipt = receipt_by_id(ctx, id)
     return _disown(ctx, receipt.entity, [receipt], receipt.evidence, said)
 
@@ -167,7 +167,7 @@ def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
 def _disown(
     ctx: Context, entity: str, receipts: Sequence[ProofReceipt], evidence: str | None, said: Retraction
 ) -> Retracted:
-    """Take back one run under both of its names."""
+    """Withdraw one run under both of its ids."""
     gone = _disowned(ctx, entity)
     for receipt in receipts:
         if receipt.id not in gone:
@@ -179,7 +179,7 @@ def _disown(
 
 
 def _left_behind(ctx: Context, step: Step) -> str:
-    """What a done step rests on now. Where proof is demanded it is open again, as if it had never been closed."""
+    """The remaining proof of a done step. If proof is required it is reopened, as if it had never been closed."""
     proof, task = proof_state(ctx, step), work_by_id(ctx, step.task)
     strict = task.reasoning_mode == "strict" and proof.state in (UNPROVEN, CLAIMED, FAILED)
     if strict or gate_of(ctx, step).missing_proof:
@@ -192,7 +192,7 @@ def _left_behind(ctx: Context, step: Step) -> str:
 
 @restorer("plan", "task")
 def restore_work(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    """Work that was canceled goes on. What was done and is open again is closed with proof, not by a word."""
+    """Canceled work is resumed. Reopened work is closed again with proof, not by a claim."""
     work = work_by_id(ctx, id)
     if work.is_open:
         raise _closed_by_proof(id, suggest("resume", "Shows what is left.", "high", task=id))
@@ -218,7 +218,7 @@ def _closed_by_proof(what: str, way: Suggestion) -> ClewError:
 
 @restorer("evidence", "receipt")
 def restore_proof(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    """A run that somebody disowned is not believed again by a word."""
+    """A disowned run cannot be restored by a claim."""
     run = clew_command("prove --again")
     raise ClewError("CONFLICT", f"{id} was disowned, and only a run proves anything", f"Run it again: {run}.")
 
@@ -231,7 +231,7 @@ def restore_job(ctx: Context, id: str, why: str, was: str | None) -> Restoration
 
 @retracter("job")
 def retract_job(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """A job that waits or runs is canceled; what an ended one said is disowned."""
+    """A waiting or running job is canceled; the result of an ended one is disowned."""
     job = job_by_id(ctx, id)
     if job.status not in (QUEUED, RUNNING):
         return Retracted(statuses.DISOWNED)

@@ -20,7 +20,7 @@ PROVABLE = ("tests", "security", "perf", "docs")
 PROOF_MODES = ("off", "warn", "require")
 
 CANCELED = "canceled: "
-"""How the reason begins for which a canceled step is blocked."""
+"""Prefix of the reason for which a canceled step is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,21 @@ class Step(Editable):
 
     @property
     def state(self) -> str:
-        """How it stands, in a word. A step that is done is not blocked any more, whatever was in its way."""
+        """The state in a word. A done step is no longer blocked, whatever blocked it before."""
         if self.completed:
             return "done"
         return "canceled" if self.canceled else "blocked" if self.blocked else "open"
 
     @property
     def canceled(self) -> bool:
-        """Whether it was canceled. The contract knows no such step: there it is a blocked one, with this reason."""
+        """Whether it was canceled. The contract has no such state: there it is blocked, with this reason."""
         return self.blocked and not self.completed and (self.block_reason or "").startswith(CANCELED)
 
     def confirmed(self, checkpoint: str) -> bool:
         return bool(getattr(self, f"{checkpoint}_confirmed"))
 
     def proof_mode(self, checkpoint: str) -> str:
-        """How much proof a checkpoint asks for; criteria are judged, not proven."""
+        """How much proof a checkpoint requires; criteria are judged, not proven."""
         return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
 
     @property
@@ -92,7 +92,7 @@ def step_ref(step: Step) -> dict[str, str]:
 
 
 def step_meta(step: Step) -> dict[str, str]:
-    """How notes and cards name the step they are about."""
+    """How notes and cards reference their step."""
     return {"task_id": step.task, "step_id": step.id, "path": step.path}
 
 
@@ -129,7 +129,7 @@ def path_key(path: str) -> tuple[int, ...]:
 
 
 def first_open(ctx: Context, task: str) -> Step | None:
-    """The oldest step that is not done; a child added later comes after its elder siblings, what was canceled last."""
+    """The oldest step that is not done; children added later come after their older siblings, canceled ones last."""
     canceled = f"CASE WHEN blocked = 1 AND block_reason LIKE '{CANCELED}%' THEN 1 ELSE 0 END"
     where = f"task = ? AND completed = 0 ORDER BY {canceled}, created_seq, id"
     return first(ctx.tx, ctx.workspace, Step, where, task)
@@ -158,7 +158,7 @@ def subtree(ctx: Context, step: Step) -> list[Step]:
 
 
 def select_step(ctx: Context, task: Work, path: str | None, step_id: str | None) -> Step:
-    """The step that a path or an id names; both together must agree."""
+    """The step that a path or an id names; if both are given they must agree."""
     if path is None and step_id is None:
         raise _no_selector(ctx, task)
     by_id = _by_id(ctx, task, step_id) if step_id is not None else None
@@ -173,7 +173,7 @@ def select_step(ctx: Context, task: Work, path: str | None, step_id: str | None)
 
 
 def step_selector(ctx: Context, task: Work, value: str, field: str) -> Step:
-    """One argument that takes either form."""
+    """One argument that accepts either form."""
     text = value.strip()
     if STEP.fullmatch(text.upper()):
         return _by_id(ctx, task, text, field)
@@ -194,7 +194,7 @@ def _by_path(ctx: Context, task: Work, path: str, field: str = "path") -> Step:
     wanted = path.strip()
     if not STEP_PATH.fullmatch(wanted):
         raise invalid(field, f"{path[:60]!r} is not a step path", "Use a path such as s:0 or s:0.s:1.", look(task))
-    # `s:01` and `s:1` are one path.
+    # `s:01` and `s:1` are the same path.
     normal = ".".join(f"s:{number}" for number in path_key(wanted))
     step = first(ctx.tx, ctx.workspace, Step, "task = ? AND path = ?", task.id, normal)
     if step is None:

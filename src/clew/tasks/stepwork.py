@@ -1,4 +1,4 @@
-"""Working on steps: add, define, note, verify, close, open again, block."""
+"""Working on steps: add, define, note, verify, close, reopen, block."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) 
 
 
 def redefine(step: Step, given: Mapping[str, Any]) -> Step:
-    """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
+    """A step with other fields; confirmations of the old criteria or tests do not apply to new ones."""
     reset: Json = {}
     if "blockers" in given:
         reset["blockers"] = blockers(given["blockers"])
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
-        # Whoever confirmed has seen the old ones.
+        # The confirmation was for the old ones.
         reset["criteria_confirmed"] = False
     if "tests" in given and given["tests"] != step.tests:
         reset["tests_confirmed"] = False
@@ -124,7 +124,7 @@ def tasks_note(ctx: Context, args: StepNote) -> Json:
 
 
 def _after_note(ctx: Context, task: Work, step: Step, proof: list[str]) -> Suggestion:
-    """Close the step with the receipts that the note holds, unless something is missing that only a caller can give."""
+    """Close the step with the receipts in the note, unless something is missing that only a caller can provide."""
     found = gate_of(ctx, step)
     # Receipts in a note prove tests and nothing else.
     unproven = set(found.missing_proof) - ({"tests"} if proof else set())
@@ -139,7 +139,7 @@ def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, Js
         raise invalid("note", "must not be blank", "Write what was seen or done.", kind="non_empty")
     check_lease(ctx, step)
     task = touch(ctx, task)
-    # Notes are numbered of their own, as in the seed; the entry of the document has a seq besides.
+    # Notes have their own numbers, as in the seed; the entry of the document has a seq as well.
     number = ctx.ws.count("step_note")
     payload = {**_place(task, step), "note_seq": number}
     event = log(ctx, task.id, Change("step_noted", "step_note", payload, False), step.id, step.path)
@@ -227,10 +227,10 @@ def tasks_close_step(ctx: Context, args: CloseStep) -> Json:
 def close_step(
     ctx: Context, task: Work, step: Step, values: Mapping[str, bool], override: Override | None = None
 ) -> tuple[Work, Step, list[Json]]:
-    """Verified, then done: two events, one transaction. A checkpoint that the caller denies is asked for."""
+    """Verified, then done: two events, one transaction. A checkpoint that the caller denies becomes required."""
     _check_open(step)
-    # The confirmation is written before the gate is asked, which looks at the stored step. If it refuses, both are
-    # undone.
+    # The confirmation is written before the gate, which reads the stored step. If it refuses, both are
+    # rolled back.
     task, step, verified = verify_step(ctx, task, step, values)
     task, step, done = finish_step(ctx, task, step, "step_done", tuple(values), override)
     return task, step, [verified, done]

@@ -84,11 +84,11 @@ def _meant(ctx: Context, args: Any) -> Work:
     named = explicit_target(args)
     if named is not None:
         return work_by_id(ctx, named)
-    # The seeds know the focus of the workspace. Where there is none, what the caller itself started is meant.
+    # The seeds know the focus of the workspace. If there is none, the caller's own work is meant.
     focus = ctx.ws.focus or own_focus(ctx)
     if focus is not None:
         return work_by_id(ctx, focus)
-    # A person at a shell sees what is chosen; for an agent over MCP a guess would be acted on unseen.
+    # A person at a shell sees the selection; an agent over MCP would act on a guess without seeing it.
     meant = _meant_in_a_shell(ctx) if ctx.connection.local else None
     if meant is None:
         raise no_target(ctx)
@@ -96,7 +96,7 @@ def _meant(ctx: Context, args: Any) -> Work:
 
 
 def _meant_in_a_shell(ctx: Context) -> Work | None:
-    """What a person or an agent at the shell means: the only open task, or the one that all who work here work on."""
+    """The default target at a shell: the only open task, or the one that all active callers work on."""
     left = open_tasks(ctx, 2)
     if len(left) == 1:
         return left[0]
@@ -111,10 +111,10 @@ def target_step(ctx: Context, args: OfStep) -> tuple[Work, Step]:
 
 
 def explicit_target(args: Any) -> str | None:
-    """The one id that `target`, `task` or `plan` name; they may not name different ones."""
+    """The one id in `target`, `task` or `plan`; they must not differ."""
     target: str | TargetRef | None = getattr(args, "target", None)
     given = {"target": target_id(target)}
-    # `task` may name a plan as well: the seed edits plans with {workspace, task}. What needs a task says so later.
+    # `task` may name a plan as well: the seed edits plans with {workspace, task}. Operations on tasks check it later.
     task, plan = getattr(args, "task", None), getattr(args, "plan", None)
     given["task"] = target_id(task, "task")
     given["plan"] = target_id(TargetRef(id=plan, kind="plan"), "plan") if plan is not None else None
@@ -144,7 +144,7 @@ def _of_kind(ctx: Context, work: Work, kind: str) -> Work:
 
 
 def set_focus(ctx: Context, id: str | None) -> str | None:
-    """Move the focus; returns where it was."""
+    """Move the focus; returns the previous one."""
     previous = ctx.ws.focus
     if previous != id:
         ctx.ws.focus = id

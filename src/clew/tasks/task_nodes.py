@@ -123,7 +123,7 @@ def tasks_task_delete(ctx: Context, args: NodeDelete) -> Json:
     node = select_node(ctx, task, args.path, None)
     check_node_lease(ctx, node)
     delete(ctx.tx, ctx.workspace, node)
-    # An undo of an earlier change would find no node any more.
+    # An undo of an earlier change would no longer find the node.
     forget_undo(ctx, node.id)
     change = Change("task_node_deleted", "task_node_delete", {}, False)
     task, event = _record_change(ctx, task, node, change, node.content(), None)
@@ -140,7 +140,7 @@ def change_node(
 
 
 def put_node(ctx: Context, task: Work, new: TaskNode, change: Change) -> tuple[Work, TaskNode, Json]:
-    """The same without a line in the undo log."""
+    """The same without an undo log entry."""
     check_node_lease(ctx, new)
     new = replace(new, updated_at_ms=ctx.now_ms)
     update(ctx.tx, ctx.workspace, new)
@@ -174,7 +174,7 @@ def check_node_lease(ctx: Context, node: TaskNode) -> None:
 
 
 def given_fields(args: NodeFields) -> Json:
-    """The fields that the caller gave, in the form they are kept."""
+    """The fields that the caller gave, in their stored form."""
     values: Json = {}
     for name in ("status", *FLAGS, *TEXTS, *LISTS):
         value = getattr(args, name)
@@ -185,7 +185,7 @@ def given_fields(args: NodeFields) -> Json:
 
 
 def _new(ctx: Context, step: Step, title: str) -> TaskNode:
-    # From a counter, so that the path of a deleted node is never given to another one.
+    # From a counter, so that the path of a deleted node is never reused.
     ordinal = ctx.ws.count(f"task_node:{step.id}") - 1
     id, path = f"NODE-{ctx.ws.count('task_node'):08X}", f"{step.path}.t:{ordinal}"
     place: Json = {"task": step.task, "step": step.id, "ordinal": ordinal, "path": path}

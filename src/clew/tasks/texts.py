@@ -1,4 +1,4 @@
-"""Texts from callers, in the one form in which work keeps them, and the anchor that a title suggests."""
+"""Normalizes texts from callers to their stored form, and derives the anchor that a title suggests."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _step_of_line(line: str) -> dict[str, Any]:
 
 
 def read_step(given: Any) -> Any:
-    """`parser; reads every line; test: pytest -q` as an object, and other usual names for its fields."""
-    # What begins like JSON and is none was meant as objects; as a title it would hide the mistake.
+    """Parse `parser; reads every line; test: pytest -q` to an object, and map aliases of its fields."""
+    # Text that begins like JSON and is invalid was meant as objects; as a title it would hide the mistake.
     if isinstance(given, str) and not given.lstrip().startswith(_JSON):
         return _step_of_line(given.strip())
     if not isinstance(given, dict):
@@ -74,21 +74,21 @@ def lines(values: Iterable[str] | None) -> tuple[str, ...]:
 
 
 NO_BLOCKER = frozenset({"none", "null", "n/a", "na"})
-"""What callers write where nothing stands in the way."""
+"""Words for no blockers."""
 
 
 def blockers(values: Iterable[str] | None) -> tuple[str, ...]:
-    """Lines that name something; a word for nothing is no blocker."""
+    """Lines that name a blocker; a word for none is not one."""
     return tuple(line for line in lines(values) if line.lower() not in NO_BLOCKER)
 
 
 def prose(value: str | None) -> str | None:
-    """Text, or nothing when it is blank."""
+    """The text, or None if it is blank."""
     return value.strip() or None if value is not None else None
 
 
 def specs(steps: Iterable[StepInput], field: str = "steps") -> list[StepSpec]:
-    """Steps as they will be written; each has a title and at least one success criterion."""
+    """Validated step specs; each has a title and at least one success criterion."""
     return [_spec(step, f"{field}[{number}]") for number, step in enumerate(steps)]
 
 
@@ -106,7 +106,7 @@ MAX_SLUG = 64
 
 
 def anchor_for(title: str) -> str:
-    """The anchor that a title suggests: what stands before its colon, else all of it, as a plain name."""
+    """The anchor that a title suggests: the text before its colon, else all of it, as a plain name."""
     head, colon, _ = title.partition(":")
     plain = unicodedata.normalize("NFKD", head if colon else title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG].strip("-")

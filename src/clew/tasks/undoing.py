@@ -1,4 +1,4 @@
-"""Putting back what a write did to plans, tasks and steps, as `tasks_undo` does; what it created is deleted."""
+"""Restores what a write changed in plans, tasks and steps, as `tasks_undo` does; records it created are deleted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def undo_work(ctx: Context, write: LoggedWrite) -> Undone:
 
 
 def _entries(ctx: Context, write: LoggedWrite) -> Sequence[UndoEntry]:
-    """Its lines in the undo log, the last first: later ones may build on earlier ones."""
+    """Its entries in the undo log, the last first: later ones may depend on earlier ones."""
     ends = event_id(write.first_event), event_id(write.event)
     return select(ctx.tx, ctx.workspace, UndoEntry, "event >= ? AND event <= ? ORDER BY seq DESC", *ends)
 
@@ -95,7 +95,7 @@ def _refuse_disowning(ctx: Context, write: LoggedWrite) -> None:
 
 
 def _disowned_claims(ctx: Context, write: LoggedWrite) -> list[str]:
-    """What was claimed with the write is not claimed any more; a failure that was reported stays, and what Clew saw."""
+    """Disown the claims of the write; reported failures are kept, and so are runs that Clew observed."""
     sql = "SELECT DISTINCT entity FROM proof_receipt WHERE workspace = ? AND seq >= ? AND seq <= ? AND grade = ?"
     rows = ctx.tx.all(sql, ctx.workspace, write.first_seq, write.last_seq, CLAIMED)
     steps = [step for row in rows if (step := find_step(ctx, row["entity"])) is not None]

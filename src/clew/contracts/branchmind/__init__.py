@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clew.settings import Settings
 
 _CHOICES = {"workspace", "workspace_lock", "workspace_allowlist", "project_guard", "agent_id", "dx"}
-"""With one of them BranchMind neither locks the workspace nor shortens answers by itself."""
+"""With one of them BranchMind neither locks the workspace nor shortens responses automatically."""
 
 
 class _BranchMind(Contract):

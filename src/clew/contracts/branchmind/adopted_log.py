@@ -33,7 +33,7 @@ UNKNOWN = "note"
 
 @dataclass
 class Adoption:
-    """The import of one workspace: its source, the branches made so far, and counts for the report."""
+    """The import of one workspace: its source, the branches created so far, and counts for the report."""
 
     source: ForeignStore
     workspace: str
@@ -54,7 +54,7 @@ R = TypeVar("R", bound=TableRow)
 
 
 def like(record: type[R], row: Row, /, **own: Any) -> R:
-    """A record from a row of the source: its columns of the same name, and what has another name there."""
+    """Convert a row of the source to a record: columns of the same name, and those with another name there."""
     known = own
     for item in fields(record):  # type: ignore[arg-type]  # every TableRow is a dataclass
         value = row.get(item.name)
@@ -73,7 +73,7 @@ def adopt_log(ctx: Context, work: Adoption) -> None:
     adopt_entries(ctx, work, entries)
     _nodes(ctx, work)
     _edges(ctx, work)
-    # Whatever is written from now on must have a higher seq than everything imported.
+    # New writes must have a higher seq than everything imported.
     ctx.ws.seq = max(ctx.ws.seq, work.last_seq)
     _anchors(ctx, work)
 
@@ -95,7 +95,7 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
         return work.branches[name]
     row = based.get(name, {})
     base = None
-    # `above` holds the branches that wait for this one, so that a circle of bases in a damaged store ends here.
+    # `above` contains the branches that wait for this one, so that a cycle of bases in a damaged store ends here.
     if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
         base = _branch(ctx, work, row["base_branch"], based, above | {name})
     found = find_branch(ctx, name)
@@ -144,7 +144,7 @@ def _entry(work: Adoption, row: Row) -> Row:
 
 
 def as_object(text: Any) -> Json | None:
-    """The object in a JSON column; other values and invalid JSON are kept inside of an object."""
+    """The object in a JSON column; other values and invalid JSON are wrapped in an object."""
     try:
         value = orjson.loads(text) if text else None
     except orjson.JSONDecodeError:
@@ -166,7 +166,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     insert_versions(ctx, versions)
     index_cards(ctx, versions)
     work.counted("nodes", versions)
-    # Only short ids: other tools make ids such as CARD-<timestamp>, which would push the counter up.
+    # Only short ids: other tools create ids such as CARD-<timestamp>, which would push the counter up.
     numbers = [int(key[5:]) for key in kinds if key.startswith("CARD-") and key[5:].isdecimal() and len(key) < 16]
     raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
 

@@ -1,6 +1,6 @@
-"""Taking over what BranchMind stored of work: plans, tasks, steps, their lists, evidence, jobs. Ids and times stay.
+"""Imports BranchMind's work: plans, tasks, steps, their lists, evidence, jobs. Ids and times are kept.
 
-And of its past: events with their ids, the log of operations, notes about steps.
+Also its history: events with their ids, the log of operations, notes about steps.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def adopt_work(ctx: Context, work: Adoption) -> None:
     for step in steps:
         project_step(ctx, step)
     _jobs(ctx, work)
-    # Last: everything that came over has its old number, and the counters must end above all of them.
+    # Last: all imported records have their old numbers, and the counters must end above all of them.
     _numbers(ctx, plans, tasks, steps, nodes)
     _counters(ctx, work)
     _focus(ctx, work, {item.id for item in (*plans, *tasks)})
@@ -119,7 +119,7 @@ def _step(row: Row, path: str, lists: Lists) -> Step:
 
 
 def _mode(value: Any) -> str:
-    """0, 1 and 2 stand for off, warn and require."""
+    """Map 0, 1 and 2 to off, warn and require."""
     if isinstance(value, str) and value in MODES:
         return value
     return MODES[value] if isinstance(value, int) and 0 <= value < len(MODES) else "off"
@@ -165,7 +165,7 @@ def _jobs(ctx: Context, work: Adoption) -> None:
     events: dict[str, list[JobEvent]] = defaultdict(list)
     for row in work.rows("job_events", "seq"):
         events[row["job_id"]].append(_job_event(row))
-    # The next event of a job takes the workspace's next number, which must lie above all of theirs.
+    # The next event of a job takes the workspace's next number, which must be above all of theirs.
     ctx.ws.seq = max([ctx.ws.seq, *(of_job[-1].seq for of_job in events.values())])
     for of_job in events.values():
         insert_many(ctx.tx, ctx.workspace, of_job)
@@ -200,7 +200,7 @@ def _number(id: str) -> int:
 
 
 def _numbers(ctx: Context, plans: list[Work], tasks: list[Work], steps: list[Step], nodes: list[TaskNode]) -> None:
-    """The next ones count on from what came over."""
+    """Continue the numbering after the imported records."""
     for kind, found in (("plan", plans), ("task", tasks)):
         raise_count(ctx.tx, ctx.workspace, kind, max((item.number for item in found), default=0))
     raise_count(ctx.tx, ctx.workspace, "step", max((int(step.id[5:], 16) for step in steps), default=0))
@@ -216,7 +216,7 @@ COUNTED = ("plan", "task", "step", "task_node", "card", "job")
 
 
 def _counters(ctx: Context, work: Adoption) -> None:
-    """Numbers of what was deleted are not given again: notes, branches and old messages still speak of it."""
+    """Numbers of deleted records are not reused: notes, branches and old messages still refer to them."""
     last = {row["name"]: row["value"] for row in work.rows("counters", "name")}
     for name in COUNTED:
         raise_count(ctx.tx, ctx.workspace, name, int(last.get(f"{name}_seq") or 0))
@@ -251,7 +251,7 @@ def adopt_history(ctx: Context, work: Adoption) -> None:
 
 
 def _operations(ctx: Context, work: Adoption) -> None:
-    """The log of changes, to be read. Its snapshots are not in our form, so nothing of it can be undone."""
+    """The log of changes, read-only. Its snapshots have another format, so none of it can be undone."""
     found = [_operation(row) for row in work.rows("ops_history", "seq")]
     insert_many(ctx.tx, ctx.workspace, found)
     raise_count(ctx.tx, ctx.workspace, "task_operation", max((entry.seq for entry in found), default=0))
@@ -267,7 +267,7 @@ def _operation(row: Row) -> UndoEntry:
 
 
 def _step_notes(ctx: Context, work: Adoption) -> None:
-    """Each was mirrored into the notes of its task; one that was not is added there."""
+    """Each was copied to the notes of its task; those that were not are added there."""
     scopes = {row["id"]: row for row in work.rows("reasoning_refs", "id")}
     notes = list(work.rows("step_notes", "seq"))
     lost = [row for row in notes if int(row["seq"]) not in work.mirrored and row["task_id"] in scopes]

@@ -1,7 +1,7 @@
-"""Offering a BranchMind store for import, until something of it was imported.
+"""Offers a BranchMind store for import, until anything from it was imported.
 
-A server that was started in BranchMind's place finds its old store and an empty workspace of its own. Whoever then
-looks for something that is not there has to hear of the import, before new ids take the numbers of the old ones.
+A server that was started as a replacement of BranchMind finds its old store and an empty workspace. A client that then
+looks for missing data has to be offered the import, before new ids take the numbers of the old ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def note_import(tx: Transaction, store: Path) -> None:
 
 
 def waiting_store(settings: Settings, database: Database, toolset: str) -> Path | None:
-    """The store that a client of this toolset may miss: it is there, and nothing was imported from it."""
+    """The store that a client of this toolset may expect: it exists, and nothing was imported from it."""
     store = found_store(settings) if contract_of(toolset).offers_import else None
     if store is None:
         return None
@@ -57,8 +57,8 @@ def _key(store: Path) -> str:
 
 
 def import_command(settings: Settings, store: Path, *options: str) -> str:
-    """The line for a shell that imports the store into the data directory of this server."""
+    """The shell command that imports the store into the data directory of this server."""
     words = shlex.join(["import", "branchmind", str(store), *options])
-    # A home that only the server's own line names is unknown to a shell.
+    # A data directory that is set only in the server's own command line is unknown to a shell.
     own = f"--home {shlex.quote(str(settings.home))} " if settings.origins.get("home") == "flag" else ""
     return clew_command(own + words)

@@ -33,7 +33,7 @@ TAKEN = {
     *REFS,
     *HISTORY,
 }
-"""Tables that are read; links of anchors follow from the rest."""
+"""Tables that are read; links of anchors are derived from the rest."""
 
 declare_events({"workspace_imported": "A workspace was read from the store of another program."})
 
@@ -88,7 +88,7 @@ def _found(ctx: Context) -> Path:
 
 
 def _wanted(ctx: Context, args: ImportBranchmind, path: Path, names: list[str]) -> list[str]:
-    """The workspaces to import. Without a choice all that this server may be asked about."""
+    """The workspaces to import. By default all that this server may access."""
     chosen = [name for name in names if args.only in (None, name)]
     if not chosen:
         raise ClewError("NOT_FOUND", f"{path} has no workspace {args.only}", f"It has {', '.join(names) or 'none'}.")
@@ -100,7 +100,7 @@ def _wanted(ctx: Context, args: ImportBranchmind, path: Path, names: list[str]) 
 
 
 def _refuse_all(ctx: Context, names: list[str]) -> list[str]:
-    """This server may be asked about none of them, so the way is to import one under the server's own name."""
+    """This server may access none of them, so the solution is to import one under the server's own name."""
     own = ctx.settings.workspace
     raise ClewError(
         "WORKSPACE_NOT_ALLOWED",
@@ -136,7 +136,7 @@ def _imported(ctx: Context, args: ImportBranchmind, source: ForeignStore, name: 
 
 
 def _taken(ctx: Context, args: ImportBranchmind, work: Adoption) -> ClewError:
-    """Notes, events and ids keep their numbers, and a workspace that is in use has given the low ones away already."""
+    """Notes, events and ids keep their numbers, and a workspace that is in use has allocated the low ones already."""
     both = sorted(row["ref"] for row in items_by_ref(ctx.tx, ctx.workspace, _ids(work)))
     named = f"; {shorten(', '.join(both), 200)} would mean two things" if both else ""
     free = _free_name(ctx, work.workspace)
@@ -147,7 +147,7 @@ def _taken(ctx: Context, args: ImportBranchmind, work: Adoption) -> ClewError:
         "CONFLICT",
         f"workspace {ctx.workspace} holds something already{named}",
         f"Import it into a workspace of its own and name that one in calls and settings; in a shell: {line}",
-        # A server that is bound to its workspaces can neither make nor show another; a person at the shell can.
+        # A server that is bound to its workspaces can neither create nor show another; a person at the shell can.
         suggestions=ways if ctx.connection.local or permits(ctx.settings, free) else (),
     )
 
@@ -159,14 +159,14 @@ def _ids(work: Adoption) -> list[str]:
 
 
 def _free_name(ctx: Context, name: str) -> str:
-    """A workspace that holds nothing; one that this server may be asked about, where there is one."""
+    """An empty workspace; one that this server may access, if there is one."""
     used = {row["id"] for row in last_used_workspaces(ctx.tx, MOST_WORKSPACES)}
     made = (f"{name[:100]}-branchmind{f'-{number}' if number > 1 else ''}" for number in count(1))
     return next(tried for tried in chain(ctx.settings.workspace_allowlist, made) if tried not in used)
 
 
 def left_out(work: Adoption) -> dict[str, int]:
-    """Tables of the source with rows of this workspace that have no home here, with how many."""
+    """Tables of the source whose rows in this workspace cannot be imported, with their counts."""
     counts = {table: sum(1 for _ in work.rows(table, "workspace")) for table in _others(work.source)}
     return {table: count for table, count in counts.items() if count}
 

@@ -1,4 +1,4 @@
-"""Mind-Mem: a folder of Markdown files that its clients name and read too."""
+"""Mind-Mem: a folder of Markdown files that its clients also access directly."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class _MindMem(Contract):
         TOOLS,
         server="mind-mem",
         resources="mind-mem://",
-        lists_prompts=False,  # the original has none, and ours speak of tools that it does not list
-        # The original knows nothing but its files, and its clients open the file and line of every hit.
+        lists_prompts=False,  # the original has none, and ours refer to tools that it does not list
+        # The original has only its files, and its clients open the file and line of every hit.
         defaults=MappingProxyType({name: {"sources": ["blocks"]} for name in ("recall", "hybrid_search")}),
     )
     offers_import = False
@@ -63,7 +63,7 @@ class _MindMem(Contract):
         return {"port": "8765", **own}
 
     def check_settings(self, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-        """Clients name a workspace that exists; a slip of the pen must not make another one."""
+        """Clients name an existing workspace; a typo must not create another one."""
         folder = values["memory_dir"]
         named = origins["memory_dir"] in ("MIND_MEM_WORKSPACE", "flag")
         if named and folder is not None and not folder.is_dir():
@@ -76,14 +76,14 @@ class _MindMem(Contract):
     def named_place(self, memory_dir: Path | None, root: Path) -> Path:
         """A client names its workspace by the directory of the files.
 
-        It is one workspace from wherever the server is started, because two that take turns at the same files would
-        each read the other's work in again.
+        It is one workspace from wherever the server is started, because two that alternate on the same files would
+        each import the other's changes again.
         """
         return memory_dir if memory_dir is not None else root
 
     def notice(self, settings: Settings) -> str:
-        """What a client has to be told whose workspace is not here."""
-        # Whoever names a workspace of Clew knows where it is kept.
+        """The notice for a client whose workspace is not here."""
+        # A caller who names a workspace of Clew knows where it is stored.
         if settings.memory_dir is not None or settings.workspace_chosen:
             return ""
         kept = "in the database" if settings.database_url else f"in {settings.home}"
@@ -93,7 +93,7 @@ class _MindMem(Contract):
         )
 
     def structured(self, value: Any) -> dict[str, Any] | None:
-        # As the framework of the original does with every answer.
+        # As the framework of the original does with every response.
         return {"result": value} if isinstance(value, list) else super().structured(value)
 
 

@@ -1,8 +1,8 @@
-"""What an apply made of the files, for a receipt that another program or another store wrote.
+"""Reconstructs how an apply changed the files, for a receipt that another program or another store wrote.
 
-Clew's receipts hold each block whole, before and after. Mind-Mem's hold the files as they were before, and a DIFF that
-tells exactly what became of them. Where that is missing or does not fit the snapshot, the operations of the proposal
-are done once more, on the snapshot.
+Clew's receipts contain each block whole, before and after. Mind-Mem's contain the files as they were before, and a DIFF
+with the exact changes. If that is missing or does not match the snapshot, the operations of the proposal
+are applied again, to the snapshot.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class BlockTexts:
 
 
 Hunk = tuple[int, list[str]]
-"""How many lines of the old file stand before it, and its lines, each with its sign."""
+"""How many lines of the old file come before it, and its lines, each with its sign."""
 
 
 def texts(parsed: ParsedFile) -> Texts:
-    """The blocks of a file; of two with one id, the first."""
+    """The blocks of a file; of two with the same id, the first."""
     return {part.id: part.text for part in reversed(parsed.parts)}
 
 
 def gaps(parsed: ParsedFile) -> Texts:
-    """What stands behind each block, up to the next one."""
+    """The text after each block, up to the next one."""
     return {part.id: part.gap for part in reversed(parsed.parts)}
 
 
 def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
-    """The blocks of each file of the snapshot as the receipt's DIFF says they became; None when it does not tell."""
+    """The blocks of each file of the snapshot after the receipt's DIFF; None if it cannot be applied."""
     found = _DIFF.search(receipt)
-    # Mind-Mem joins lines that have their line ends already. What is empty here is only that; an empty line has a sign.
+    # Mind-Mem joins lines that already have line ends, which adds empty ones here; an empty source line has a sign.
     lines = [line[2:] for line in found.group(1).split("\n") if line[2:]] if found else []
     hunks = _hunks(lines)
     if not kept or (not hunks and _NOTHING not in lines):
@@ -64,9 +64,9 @@ def by_diff(receipt: str, kept: Mapping[str, str]) -> dict[str, Texts] | None:
 
 
 def in_blocks(diff: str) -> dict[str, BlockTexts] | None:
-    """What one of Clew's own receipts did to each block; None where its diff does not hold the blocks whole."""
+    """How one of Clew's own receipts changed each block; None if its diff does not contain the blocks whole."""
     found = {}
-    # An empty line of a block has only its sign, a blank, which does not survive in a Markdown file.
+    # An empty line of a block has only its sign, a blank, which is lost in a Markdown file.
     for name, hunks in _hunks([line or " " for line in diff.split("\n")]).items():
         file, _, id = name.rpartition("#")
         if not file or len(hunks) != 1 or hunks[0][0] != 0:
@@ -81,7 +81,7 @@ def _side(hunk: Hunk, sign: str) -> str | None:
 
 
 def _hunks(lines: list[str]) -> dict[str, list[Hunk]]:
-    """The hunks of each file. They are read by their counts: a removed line may look like the head of a file."""
+    """The hunks of each file. They are parsed by their counts: a removed line may look like a file header."""
     found: dict[str, list[Hunk]] = {}
     path, at = "", 0
     while at < len(lines):
@@ -94,7 +94,7 @@ def _hunks(lines: list[str]) -> dict[str, list[Hunk]]:
         end = _end(lines, at, old, new)
         hunk = (start - 1 if old else start, lines[at:end])
         known = found.setdefault(path, [])
-        # Mind-Mem 5 prints the whole difference once for each way it has named a file; it was made only once.
+        # Mind-Mem 5 prints the whole diff once for each name it has used for a file; it was applied only once.
         if hunk not in known:
             known.append(hunk)
         at = end
@@ -110,7 +110,7 @@ def _end(lines: list[str], at: int, old: int, new: int) -> int:
 
 
 def _patched(old: list[str], hunks: list[Hunk]) -> list[str] | None:
-    """The lines after the hunks; None where the file is not the one that they were made from."""
+    """The lines after the hunks; None if the file is not the one that they were created from."""
     result: list[str] = []
     at = 0
     for start, lines in hunks:
@@ -129,7 +129,7 @@ def _patched(old: list[str], hunks: list[Hunk]) -> list[str] | None:
 
 
 def by_operations(ctx: Context, ops: list[Op], kept: Mapping[str, str]) -> dict[str, Texts] | None:
-    """The blocks of each file of the snapshot after the operations; None when one cannot be done there."""
+    """The blocks of each file of the snapshot after the operations; None if one cannot be applied there."""
     draft = SnapshotDraft(ctx, kept)
     try:
         for op in ops:

@@ -1,4 +1,4 @@
-"""The keys of Mind-Mem's own kernels, so that its files are read without complaint and mean the same here."""
+"""The keys of Mind-Mem's own kernels, so that its files are accepted without warnings and mean the same here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SCALED: dict[tuple[str, str], tuple[str, float]] = {
     ("fields", "Description"): ("body", 1.2),
     ("fields", "Tags"): ("tags", 0.8),
 }
-"""Section and key of `recall.mind` -> the weight of Clew that it scales, and the value that Mind-Mem ships."""
+"""Section and key of `recall.mind` -> the weight of Clew that it scales, and Mind-Mem's default value."""
 
 _FIELDS = """
     Title Name Summary Purpose RootCause Fix Prevention Keywords Context Rationale ProposedFix History Statement

@@ -42,13 +42,13 @@ def _summary(ctx: Context, name: str) -> dict[str, Any]:
 
 
 def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
-    """What of the file does not count, for those who look at it; empty when all of it does."""
+    """The parts of the file that are ignored, as remarks; empty if all of it is used."""
     told = {"problems": loaded.problems, "unused": loaded.unused}
     return {name: items for name, items in told.items() if items}
 
 
 def _place(ctx: Context, name: str) -> dict[str, Any]:
-    """Where the file is, or would be: without it the defaults hold."""
+    """The path of the file, existing or not: without it the defaults apply."""
     root, path = root_of(ctx), kernels.path_of(name)
     there = path in plain_files.paths(ctx, KERNELS)
     return {"path": str(root / path) if root else path, **({} if there else {"exists": False})}

@@ -1,4 +1,4 @@
-"""The eight addresses under which a client reads memory without calling a tool."""
+"""The eight resources by which a client reads memory without calling a tool."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def health(ctx: Context) -> str:
 
 
 def _questions(ctx: Context, value: str) -> list[str]:
-    """What is stored under these first letters: ids and headlines."""
+    """Records stored under these first letters: ids and headlines."""
     return known_beginnings(ctx.tx, ctx.workspace, "block", value, 50)
 
 
@@ -102,7 +102,7 @@ def ledger(ctx: Context) -> str:
 
 
 def _blocks_json(ctx: Context, files: tuple[str, ...], status: list[str] | None) -> str:
-    """What stands in these files, of whatever kind: a fact or a turn of a talk among the decisions belongs to them."""
+    """The blocks in these files, of any kind: a fact or a conversation turn among the decisions is included."""
     sync(ctx)
     with ctx.reading() as bound:
         return _json([row for file in files for row in _rows(bound, file, status)])

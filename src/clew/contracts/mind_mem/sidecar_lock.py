@@ -1,8 +1,8 @@
-"""Mind-Mem's lock: a file `<name>.lock` beside the one that is worked on, with the id of the process that works on it.
+"""Mind-Mem's lock: a file `<name>.lock` next to the locked one, with the id of the process that holds it.
 
 Clew's own processes exclude each other by other means. It takes this lock so that Mind-Mem neither reads a file that is
-about to be replaced nor writes one that it read before. Nothing depends on it: where it cannot be had in time, Clew
-goes on, and what both wrote is merged as any hand edit is. So a lock that is never given back costs time and no memory.
+about to be replaced nor writes one that it read before. Nothing depends on it: if it cannot be acquired in time, Clew
+continues, and both changes are merged like any manual edit. So a lock that is never released costs time and no memory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ PATIENCE = 3.0
 """Seconds. Mind-Mem holds a lock for the time of one write, and itself waits for ten."""
 _PAUSE = 0.005
 ABANDONED_AFTER = 300.0
-"""Seconds after which a lock that names no process is taken for a leftover, as Mind-Mem does. A younger one may just
-have been made."""
+"""Seconds after which a lock that names no process counts as stale, as in Mind-Mem. A younger one may just
+have been created."""
 _RELEASED = b"released"
 """What Mind-Mem writes into a lock that it could not remove."""
 _held = threading.local()
@@ -33,7 +33,7 @@ _held = threading.local()
 @file_lock("mind_mem")
 @contextmanager
 def beside(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, or go on without it after PATIENCE. Who holds it may take it again."""
+    """Hold the lock of a file, or continue without it after PATIENCE. Its holder may acquire it again."""
     held: set[Path] = _held.__dict__.setdefault("paths", set())
     if path in held:
         yield
@@ -61,7 +61,7 @@ class SidecarLock:
                     return False
                 time.sleep(_PAUSE)
         except OSError:
-            return False  # the folder cannot be written, or is full; the write itself will say so
+            return False  # the folder is not writable, or is full; the write itself will report it
         return True
 
     def release(self) -> None:
@@ -69,7 +69,7 @@ class SidecarLock:
             return
         handle, self._handle = self._handle, None
         mine = self._stands_for(handle)
-        os.close(handle)  # first, because Windows removes no file that is open
+        os.close(handle)  # first, because Windows cannot remove an open file
         if mine:
             with suppress(OSError):
                 self._path.unlink()
@@ -81,17 +81,17 @@ class SidecarLock:
             return False
         self._handle = handle
         _sign(handle)
-        # Mind-Mem takes a lock over when its process is gone and nobody holds the file's own lock.
+        # Mind-Mem takes a lock over if its process has ended and the file's own lock is free.
         _hold(handle)
         return True
 
     def _take_over(self) -> bool:
-        """Take the lock of a process that is gone, in place: of several that see it, the one that gets the file's own
-        lock has it. Where files have no locks nobody can tell, and it is left alone."""
+        """Take the lock of a process that has ended, in place: of several contenders, the one that gets the file's own
+        lock has it. On systems without file locks this cannot be decided, and it is left alone."""
         try:
             handle = os.open(self._path, os.O_RDWR | SAFELY)
         except OSError:
-            return False  # given back meanwhile, or not ours to open
+            return False  # released meanwhile, or no permission to open it
         if _is_abandoned(handle) and _hold(handle) and _is_abandoned(handle) and self._stands_for(handle):
             self._handle = handle
             _sign(handle)

@@ -1,7 +1,7 @@
-"""Snapshots: the files that an apply changes, as they were before, beside its receipt.
+"""Snapshots: copies of the files that an apply changes, as they were before, stored with its receipt.
 
-Clew rolls back from the store's versions and needs no copies; its receipt holds the difference. They are made only
-where Mind-Mem uses the folder too: it rolls a receipt back by putting the files of its folder in their places."""
+Clew rolls back from the store's versions and needs no copies; its receipt contains the diff. Snapshots are taken only
+if Mind-Mem uses the folder too: it rolls a receipt back by copying the files of its folder back."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from clew.registry.context import Context
 RECEIPT = "APPLY_RECEIPT.md"
 MANIFEST = "MANIFEST.json"
 TRACES = (".mind-mem", ".mind-mem-index", ".mind-mem-wal", ".mind-mem-vectors", ".mind-mem-apply.lock", "maintenance")
-"""What Mind-Mem makes in a folder that it works in, and Clew does not."""
+"""Files that Mind-Mem creates in a folder that it works in, and Clew does not."""
 _ROLLED_BACK = re.compile(r"^Result: rolled_back", re.MULTILINE)
 WHOLE_FOLDERS = ("decisions", "tasks", "entities", "summaries")
-"""Folders that early versions of Mind-Mem replace as a whole: their other files have to stand in the snapshot too."""
+"""Folders that early versions of Mind-Mem replace as a whole: the snapshot must contain their other files too."""
 MOST_COPIED = 1_000_000
-"""Bytes of a neighbouring file that is copied; a larger one is linked, which costs nothing."""
+"""Maximum size of a neighbouring file that is copied; a larger one is linked, which costs nothing."""
 
 
 def receipt_time(path: str) -> str | None:
-    """The timestamp of the receipt whose file this path is."""
+    """The timestamp in the path of a receipt file."""
     folder, _, name = path.rpartition("/")
     return folder.removeprefix(f"{APPLIED}/") if name == RECEIPT and folder.startswith(f"{APPLIED}/") else None
 
@@ -77,11 +77,11 @@ def are_wanted(ctx: Context, directory: Directory) -> bool:
 
 
 def take(directory: Directory, state: FolderState, ts: str, seq: int, receipt: str) -> None:
-    """Keep the files that a receipt names as they were before it.
+    """Store the files that a receipt names as they were before it.
 
-    Nothing is kept when one of them was rendered since, or when the store is rendered into this directory for the first
-    time: what they were is not there then. A second name (a hard link) is enough for a copy, because rendering puts a
-    new file in the place of the old one.
+    Nothing is stored if one of them was rendered since, or if the store is rendered into this directory for the first
+    time: their previous content is no longer available. A hard link is enough for a copy, because rendering creates a
+    new file to replace the old one.
     """
     folder = directory.root / APPLIED / ts
     touched = listed(parse_block(receipt).fields.get("FilesTouched"))
@@ -92,11 +92,11 @@ def take(directory: Directory, state: FolderState, ts: str, seq: int, receipt: s
         manifest = canonical_bytes(_fill(directory, draft, touched))
         (draft / MANIFEST).write_bytes(manifest + b"\n")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        draft.rename(folder)  # half a snapshot would be taken for a whole one
+        draft.rename(folder)  # a partial snapshot would look like a complete one
 
 
 def _fill(directory: Directory, folder: Path, touched: list[str]) -> dict[str, Any]:
-    """Put the files into the folder; what Mind-Mem has to know about them."""
+    """Copy the files into the folder; returns the metadata that Mind-Mem needs."""
     kept = [path for path in touched if (directory.root / path).is_file()]
     for path in kept:
         _link(directory.root / path, folder / path)
@@ -108,7 +108,7 @@ def _fill(directory: Directory, folder: Path, touched: list[str]) -> dict[str, A
 
 
 def _unchanged(directory: Directory, state: FolderState, path: str, seq: int) -> bool:
-    """Whether a file is as it was rendered before the receipt, or is not there yet."""
+    """Whether a file is as it was rendered before the receipt, or does not exist yet."""
     stamp, entry = directory.stamp(path), state.files.get(path)
     if stamp is None:
         return entry is None
@@ -118,7 +118,7 @@ def _unchanged(directory: Directory, state: FolderState, path: str, seq: int) ->
 
 
 def _below(directory: Directory, top: str) -> list[str]:
-    """Every file of a folder, as Mind-Mem lists them: what is not in this list it removes when it rolls back."""
+    """Every file of a folder, as Mind-Mem lists them: on rollback it removes files that are not in this list."""
     found = []
     for place, _, names in os.walk(directory.root / top):
         inside = Path(place).relative_to(directory.root).as_posix()
@@ -142,11 +142,11 @@ def _copy(source: Path, target: Path) -> None:
         _link(source, target)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, target)  # with its permissions: a private file stays private
+    shutil.copy(source, target)  # with its permissions: a private file remains private
 
 
 def found(directory: Directory) -> list[str]:
-    """The timestamps of the receipts that stand in the directory, oldest first."""
+    """The timestamps of the receipts in the directory, oldest first."""
     try:
         names = os.listdir(directory.root / APPLIED)  # noqa: PTH208
     except OSError:
@@ -155,7 +155,7 @@ def found(directory: Directory) -> list[str]:
 
 
 def text(directory: Directory, path: str) -> str | None:
-    """What a file below the receipts holds; None when there is none, or it is no ordinary file of text."""
+    """The content of a file below the receipts; None if it does not exist, or is not a regular text file."""
     whole = f"{APPLIED}/{path}"
     try:
         data = directory.read(whole) if directory.oddity(whole) is None else None
@@ -164,16 +164,16 @@ def text(directory: Directory, path: str) -> str | None:
         return None
 
 
-# Receipts that stand in files only, of Mind-Mem or of a Clew with another store: opened and rolled back like ours.
+# Receipts that exist in files only, of Mind-Mem or of a Clew with another store: opened and rolled back like ours.
 #
-# Such a receipt holds the files as they were before it; `applied_text` tells what it made of them. Where that cannot be
-# told, it is what the next receipt found there, or else the version that followed in the store. A block that is not so
-# any more has changed since, and is left to a person.
+# Such a receipt contains the files as they were before it; `applied_text` computes the result. As a fallback, it is
+# the content that the next receipt found there, or else the version that followed in the store. A block that differs
+# from it has changed since, and is left to a person.
 
 
 @dataclass(frozen=True)
 class StoredReceipt:
-    """A receipt as it stands in its folder."""
+    """A receipt as read from its folder."""
 
     ts: str
     whole: str
@@ -186,7 +186,7 @@ class StoredReceipt:
 
 @after_reading("mind_mem")
 def take_in(ctx: Context, directory: Directory) -> None:
-    """Store the receipts that the directory holds and the store does not, newest first."""
+    """Store the receipts that the directory contains and the store does not, newest first."""
     names = [ts for ts in found(directory) if RECEIPT_TIME.fullmatch(ts)]
     known = receipts.times(ctx) if names else set()
     later: Texts = {}
@@ -198,9 +198,9 @@ def take_in(ctx: Context, directory: Directory) -> None:
 
 @before_reading("mind_mem")
 def follow_rollbacks(ctx: Context, directory: Directory) -> None:
-    """Close the receipts that Mind-Mem rolled back. It puts the files back and says so at the end of the receipt.
+    """Close the receipts that Mind-Mem rolled back. It restores the files and appends a note to the receipt.
 
-    A receipt of the length that it was rendered with has nothing added to it and is not read.
+    A receipt with its rendered length has nothing appended and is not read.
     """
     for receipt, size in receipts.printed_sizes(ctx):
         stamp = directory.stamp(receipt.file)
@@ -234,7 +234,7 @@ def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Text
 
 
 def _changes(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> list[dict[str, Any]]:
-    """What the receipt changed: each block with its text before, and the text or version that it became."""
+    """The changes of the receipt: each block with its text before, and the text or version after it."""
     kept = {file: text(directory, f"{found.ts}/{file}") for file in found.files}
     if not any(said is not None for said in kept.values()):
         diff = parse_block(found.part.text).fields.get("Diff")
@@ -258,7 +258,7 @@ def _changes_in_files(
 ) -> list[dict[str, Any]]:
     whole = {file: said for file, said in kept.items() if said is not None}
     ops = _ops(ctx, found)
-    # A file without a copy tells nothing: all of its blocks would seem to be new.
+    # A file without a copy shows nothing: all of its blocks would seem to be new.
     left = applied_text.by_diff(found.whole, whole)
     if left is None and ops is not None:
         left = applied_text.by_operations(ctx, ops, whole)
@@ -271,7 +271,7 @@ def _changes_in_files(
 
 
 def _ops(ctx: Context, found: StoredReceipt) -> list[Op] | None:
-    """What the proposal does; None when it is gone or cannot be read, and only the files can tell."""
+    """The operations of the proposal; None if it is missing or cannot be read, and only the files are available."""
     proposal = blocks.find(ctx, found.proposal) if found.proposal else None
     try:
         return read(proposal.fields.get("Ops")) if proposal else None
@@ -330,7 +330,7 @@ def _change(ctx: Context, id: str, file: str, before: str | None, later: Texts) 
 
 
 def _version_after(versions: list[Block], before: str | None) -> Block | None:
-    """The version that followed a text; the first one when the store never had that text."""
+    """The version that followed a text; the first one if the store never had that text."""
     same = [at for at, version in enumerate(versions) if version.text.replace("\r\n", "\n") == before]
     at = same[-1] + 1 if same else 0
     return versions[at] if at < len(versions) else None

@@ -1,4 +1,4 @@
-"""The tree that Mind-Mem begins with: written where that program uses the folder, and nowhere else."""
+"""Mind-Mem's initial directory tree: created only if that program uses the folder."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ONCE = {
     "memory/maint-state.json": '{\n  "last_run": null,\n  "last_weekly": null\n}\n',
     "summaries/weekly/.gitkeep": "",
 }
-"""Files that Mind-Mem asks for and Clew never reads: made where they are missing, and left alone from then on."""
+"""Files that Mind-Mem requires and Clew never reads: created if they are missing, and not changed afterwards."""
 
 
 def _named_for_mind_mem(ctx: Context) -> bool:
-    """Whether whoever started the server named the folder in the variable that Mind-Mem reads."""
+    """Whether the folder was set in the environment variable that Mind-Mem reads."""
     return ctx.settings.origins.get("memory_dir") == "MIND_MEM_WORKSPACE"
 
 
 @laying_out("mind_mem")
 def lay_out(ctx: Context) -> None:
-    """Write what a folder lacks of the tree that Mind-Mem begins with, where that program uses it.
+    """Create the missing parts of Mind-Mem's initial tree, if that program uses the folder.
 
-    Nothing that exists is touched, and elsewhere a file comes with the first block that it holds.
+    Existing files are not changed, and elsewhere a file is created with its first block.
     """
-    # Earlier versions wrote the default kernels here; with them Mind-Mem reads none of its own, and ranks otherwise.
+    # Earlier versions wrote the default kernels here; with them Mind-Mem reads none of its own, and ranks differently.
     for path in plain_files.never_edited(ctx, KERNELS):
         plain_files.remove(ctx, path)
     if not (validator.applies(ctx) or _named_for_mind_mem(ctx)):
@@ -66,7 +66,7 @@ def _lay_out_blocks(ctx: Context) -> None:
 
 @after_rendering("mind_mem")
 def complete(ctx: Context, directory: Directory) -> None:
-    """Make the files of ONCE that are missing. Whatever stands in their place, also a link, is left alone."""
+    """Create the files of ONCE that are missing. Anything under their names, also a link, is left alone."""
     if not plain_files.text(ctx, CONFIGURATION):
         return
     with suppress(FilesProblem):  # nothing of ours depends on them

@@ -1,4 +1,4 @@
-"""Thoughtbox: one tool leads to everything."""
+"""Thoughtbox: one tool in front of every operation."""
 
 from __future__ import annotations
 

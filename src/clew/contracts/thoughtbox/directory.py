@@ -23,9 +23,9 @@ MANIFEST = "manifest.json"
 BRANCHES = "branches"
 SESSIONS = "sessions"
 DEFAULT = "_default"
-"""The project of everything that lies in no directory of a project: Thoughtbox moves it there."""
+"""The default project for sessions outside of a project directory: Thoughtbox moves them there."""
 EVERY = "*"
-"""Stands for all projects; no directory of Thoughtbox has this name."""
+"""Means all projects; no directory of Thoughtbox has this name."""
 # Thoughts are small; a larger file is something else, and reading it could fill the memory.
 MOST_BYTES = 64 << 20
 _NOT_THOUGHTS = frozenset({MANIFEST, "audit-manifest.json"})
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 @dataclass
 class Integrity:
-    """The seed's IntegrityValidationResult, and also the files that no manifest names."""
+    """The seed's IntegrityValidationResult, and also the files that no manifest lists."""
 
     session_exists: bool = True
     manifest_exists: bool = False
@@ -111,12 +111,12 @@ def _read_branches(folder: SessionFolder) -> None:
 
 
 def _branch_place(session: Path, raw: str) -> Path | None:
-    """The directory of a branch. Thoughtbox made it from the raw id; None if the id would lead outside."""
+    """The directory of a branch. Thoughtbox derived it from the raw id; None if the id would lead outside."""
     for base in (session / BRANCHES, session):
         place = Path(os.path.normpath(base / raw)) if "\x00" not in raw else session
         if place != session and place != base and is_inside(place, session) and _readable(place.is_dir):
             return place
-    # Nothing is there. An id that stays inside means a lost branch, any other one tries to leave the directory.
+    # Nothing exists there. An id that stays inside is a lost branch, any other one tries to escape the directory.
     escaped = Path(os.path.normpath(session / BRANCHES / raw)) if "\x00" not in raw else session
     return escaped if is_inside(escaped, session) and escaped not in (session, session / BRANCHES) else None
 
@@ -129,7 +129,7 @@ def _branch_folders(session: Path) -> list[Path]:
 def _read_thoughts(folder: SessionFolder, place: Path, raw: str | None, listed: list[str], missing: list[str]) -> None:
     present = {path.name: path for path in files(place, folder.path)}
     # After a crash of Thoughtbox both the manifest and the directory may be incomplete: files are written before they
-    # are listed, and listed files may be lost. Their union is everything that can be saved.
+    # are listed, and listed files may be lost. Their union is everything that can be recovered.
     for name in sorted({*listed, *present}, key=file_order):
         label = name if raw is None else f"{raw}/{name}"
         if name not in present:
@@ -182,7 +182,7 @@ def read_object(path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def is_inside(path: Path, base: Path) -> bool:
-    """Whether a path lies below `base` after following links."""
+    """Whether a path is below `base` after following links."""
     try:
         resolved, root = path.resolve(), base.resolve()
     except (OSError, RuntimeError):
@@ -199,7 +199,7 @@ def files(path: Path, base: Path) -> list[Path]:
 
 
 def _readable(check: Callable[[], bool]) -> bool:
-    """What may not be looked at is left out like what is not there."""
+    """Paths without permission are treated like missing ones."""
     try:
         return check()
     except OSError:
@@ -221,14 +221,14 @@ _MANIFEST_FIELDS = frozenset(
 
 @dataclass
 class Source:
-    """One session in the shape of an export, with the place where it was found."""
+    """One session in the format of an export, with the path where it was found."""
 
     id: str
     place: str
     exported: dict[str, Any]
     integrity: Integrity | None = None
     manifest: dict[str, Any] | None = None
-    """As it was read, for a session that has a directory of its own under its own id."""
+    """As it was read, for a session with a separate directory under its own id."""
 
     @property
     def project(self) -> str:
@@ -245,7 +245,7 @@ class DirectoryScan:
 
 
 def scan(base: Path) -> DirectoryScan:
-    """Find everything importable in a directory. Session directories win over stale copies and exports."""
+    """Find everything importable in a directory. Session directories take precedence over stale copies and exports."""
     found = DirectoryScan()
     for project, place in _session_folders(base):
         _add_folder(found, base, read_folder(place), project)
@@ -260,7 +260,7 @@ def scan(base: Path) -> DirectoryScan:
 
 
 def original_directory(home: Path) -> Path:
-    """Where Thoughtbox keeps its data: as its variable says, else in the directory of the store, else in its own."""
+    """Thoughtbox's data directory: its environment variable, else the store's directory, else its own default."""
     named = environment().get("THOUGHTBOX_DATA_DIR", "").strip()
     if named:
         return placed(named)
@@ -270,7 +270,7 @@ def original_directory(home: Path) -> Path:
 
 
 def usual_directory() -> Path | None:
-    """Thoughtbox's own default, where there is one."""
+    """Thoughtbox's own default, if there is one."""
     try:
         place = home_directory() / ".thoughtbox"
     except RuntimeError:  # the caller has no home
@@ -279,7 +279,7 @@ def usual_directory() -> Path | None:
 
 
 def graphs_elsewhere(base: Path) -> list[Path]:
-    """Graphs beside the directory: Thoughtbox writes them to its default also where its variable names another."""
+    """Graphs next to the directory: Thoughtbox writes them to its default even if its variable names another."""
     usual = usual_directory()
     if usual is None or usual == base:
         return []
@@ -287,12 +287,12 @@ def graphs_elsewhere(base: Path) -> list[Path]:
 
 
 def chosen_project() -> str:
-    """The project that the caller's variable names: a client of Thoughtbox sees no other."""
+    """The project in the caller's environment variable: a client of Thoughtbox sees no other."""
     return environment().get("THOUGHTBOX_PROJECT", "").strip() or EVERY
 
 
 def leave_others(found: DirectoryScan, project: str) -> dict[str, int]:
-    """Take what belongs to other projects out of a scan; returns how many sessions each of these has."""
+    """Remove the sessions of other projects from a scan; returns how many each of these has."""
     if project == EVERY:
         return {}
     left = Counter(source.project for source in found.sources.values() if source.project != project)
@@ -302,7 +302,7 @@ def leave_others(found: DirectoryScan, project: str) -> dict[str, int]:
 
 
 def some_sessions(base: Path, most: int, project: str = EVERY) -> list[str]:
-    """The ids of a few sessions of a directory. It may hold thousands, so the search ends with the last of these."""
+    """The ids of a few sessions of a directory. It may contain thousands, so the search stops at the limit."""
     roots = [place / SESSIONS for place in folders(base / "projects", base) if project in (EVERY, place.name)]
     roots += [base / SESSIONS] if project in (EVERY, DEFAULT) else []
     manifests = (path for root in roots for depth in ("*/*", "*") for path in root.glob(f"{depth}/{MANIFEST}"))
@@ -336,7 +336,7 @@ def _is_session(place: Path, base: Path) -> bool:
 
 
 def _stale_copies(base: Path) -> Iterator[Path]:
-    """Copies that Thoughtbox's export migration left beside `projects`."""
+    """Copies that Thoughtbox's export migration left next to `projects`."""
     for partition in folders(base, base):
         if partition.name not in {"projects", SESSIONS, "exports", "mental-models", "hub"}:
             yield from (place for place in folders(partition, base) if _is_session(place, base))
@@ -345,7 +345,7 @@ def _stale_copies(base: Path) -> Iterator[Path]:
 def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project: str | None) -> None:
     place = str(folder.path.relative_to(base))
     key = session_id(folder.manifest.get("id") or folder.path.name)
-    # The first place wins: `scan` visits places in the order of how fresh Thoughtbox keeps them.
+    # The first one takes precedence: `scan` visits them in the order of how current Thoughtbox keeps them.
     if key in found.sources:
         found.duplicates.append(place)
         return
@@ -392,11 +392,11 @@ def _add_export(found: DirectoryScan, path: Path) -> None:
 
 
 def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) -> None:
-    """Add thoughts of an export that the session directory has lost; the directory's own texts win."""
+    """Add thoughts of an export that the session directory has lost; the directory's own texts take precedence."""
     known = {node.get("id") for node in source.exported["nodes"]}
     fresh = [node for node in nodes if node.get("id") not in known]
     source.exported["nodes"] = _in_writing_order([*source.exported["nodes"], *fresh])
-    # The directory's own fields win, because an export is written once and then grows old.
+    # The directory's own fields take precedence, because an export is written once and then becomes outdated.
     source.exported["session"] = {**head, **source.exported["session"]}
 
 
@@ -408,7 +408,7 @@ def _time(node: dict[str, Any]) -> int | None:
 def _in_writing_order(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Nodes by time, then by number: times give the order of writing more reliably than the stored links.
 
-    Thoughts of several chains may stem from the same millisecond. Those that follow the same thought have their order
+    Thoughts of several chains may have the same millisecond. Those that follow the same thought have their order
     in its `next`.
     """
     followers = [node["next"] for node in nodes if isinstance(node.get("next"), list)]

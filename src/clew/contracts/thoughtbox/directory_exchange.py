@@ -46,7 +46,7 @@ from clew.surroundings import placed
 SHOWN_PROBLEMS = 200
 PAGE = 100
 PROJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
-"""A name of a directory that leads nowhere else."""
+"""A plain directory name, without path parts."""
 
 
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
@@ -78,12 +78,12 @@ class ImportThoughtbox(LedgerInput):
 
 
 LOOKED_AT = 5
-"""How many sessions of a directory are looked up: an import brings all of them or says which failed."""
+"""How many sessions of a directory are looked up: an import brings all of them or reports which failed."""
 
 
 @sessions_elsewhere("thoughtbox")
 def offer_import(ctx: Context) -> None:
-    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
+    """Suggest an import if a directory of Thoughtbox contains sessions that the store does not have yet."""
     place = original_directory(ctx.settings.home)
     waiting = some_sessions(place, LOOKED_AT, chosen_project())
     if not waiting or any(find_session(ctx, id) for id in waiting):
@@ -214,7 +214,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
             folder = write_session(base / "projects" / (args.project or _project(exported)) / "sessions", exported)
         except OSError as problem:
             raise _unwritable(base, problem) from None
-        # Read back from disk, so that the report says what was really written.
+        # Read back from disk, so that the report shows what was really written.
         checked = read_folder(folder)
         reports.append(
             {
@@ -230,7 +230,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
         "sessions": len(reports),
         "thoughts": sum(report["thoughts"] for report in reports),
         "valid": all(report["integrity"]["valid"] for report in reports),
-        # A graph belongs to a project and to no session, so it goes with all of them only.
+        # A graph belongs to a project and to no session, so it is exported only with all of them.
         "graphs": [] if args.session_ids else _write_graphs(ctx, base, args.project),
         "reports": reports,
     }

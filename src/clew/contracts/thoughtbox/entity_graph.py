@@ -1,4 +1,4 @@
-"""The entity graph of Thoughtbox (`memory/graph.jsonl`): it becomes patterns, and goes back as the file it was."""
+"""Thoughtbox's entity graph (`memory/graph.jsonl`): converted to patterns, and exported as the original file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.registry.context import Context
 from clew.secrets import masked
 
 GRAPH = "graph"
-"""The kind under which a graph is kept among the versions of patterns: it is what they were made from."""
+"""The kind under which a graph is stored among the versions of patterns: it is their source."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ def read_memory(path: Path) -> Memory:
         else:
             seen.add((value.get("name"), value.get("entityType")))
             memory.entities[value["id"]] = value
-    # After all entities: an observation or relation may stand before the entity it refers to.
+    # After all entities: an observation or relation may come before the entity it refers to.
     for value in rest:
         _attach(memory, value)
     return memory
@@ -69,7 +69,7 @@ def _attach(memory: Memory, value: dict[str, Any]) -> None:
 
 
 def import_memory(ctx: Context, memory: Memory) -> dict[str, int]:
-    """Write one pattern for each entity; existing patterns stay as they are."""
+    """Write one pattern for each entity; existing patterns are not changed."""
     added = already = 0
     for entity in memory.entities.values():
         pattern = _pattern(ctx, memory, entity)
@@ -129,15 +129,15 @@ def _pattern(ctx: Context, memory: Memory, entity: dict[str, Any]) -> Pattern:
 
 
 def keep_graph(ctx: Context, project: str, text: str) -> None:
-    """Keep the file that patterns were made from; they have no room for ids, properties and times."""
+    """Store the file that patterns were created from; they have no fields for ids, properties and times."""
     if kept_versions(ctx, GRAPH).get(project) == text:
         return
     keep_version(ctx, GRAPH, project, text)
 
 
 def graph_lines(ctx: Context, text: str) -> Iterator[str]:
-    """The lines of a graph without those about an entity of which the pattern was deleted here."""
-    # By line feeds alone: a text in JSON may hold other signs that end a line elsewhere.
+    """The lines of a graph without those about an entity whose pattern was deleted here."""
+    # By line feeds alone: a text in JSON may contain other characters that end a line elsewhere.
     lines = [(line, _line(line.encode()) or {}) for line in text.split("\n")]
     entities = [value for _, value in lines if value.get("type") == "entity"]
     gone = {str(value.get("id")) for value in entities if find_pattern(ctx, _pattern_id(value)) is None}
@@ -148,7 +148,7 @@ def graph_lines(ctx: Context, text: str) -> Iterator[str]:
 
 
 def write_graph(path: Path, lines: list[str]) -> None:
-    """Write a graph. The file only ever grows: what another program added to it stays."""
+    """Write a graph. The file is append-only: lines that another program added are kept."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     there = [line for line in text.split("\n") if line.strip()]
     known = set(there)

@@ -27,7 +27,7 @@ from clew.registry.suggestions import fitted
 
 WHERE = suggest(GATEWAY, "Shows where you are and what comes next.", "high", operation="get_state")
 SERVED = ("clew.ledger.", "clew.contracts.thoughtbox.")
-"""Modules whose operations the gateway leads to."""
+"""Modules whose operations the gateway exposes."""
 SUB_NAMES = ("subOperation", "operation", "action")
 
 # Clew's error codes in the closed list of the seed; other codes become INVALID_PAYLOAD, see `seed_error`.
@@ -51,7 +51,7 @@ OPERATIONS = (
     "thought", "read_thoughts", "get_structure", "deep_analysis", "session", "notebook", "mental_models", "knowledge",
     "session_outline", "import_thoughtbox", "export_thoughtbox",
 )  # fmt: skip
-"""The names shown in the schema; whatever an answer recommends to call is called by one of these, because some clients
+"""The names shown in the schema; a response recommends calls only by one of these, because some clients
 refuse others. Every operation of the ledger is also accepted under its own name, and as `session.list`."""
 
 
@@ -115,7 +115,7 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
 
 
 def _early(ctx: Context, args: Gateway) -> ClewError | None:
-    """The refusal of a group that is called too early: its stage is checked before its sub-operation is."""
+    """The refusal of a group that is called too early: its stage is checked before its sub-operation."""
     if not isinstance(args.operation, str) or args.operation not in groups():
         return None
     given = {**(args.model_extra or {}), **(args.args if isinstance(args.args, dict) else {})}
@@ -136,7 +136,7 @@ def _refusal(ctx: Context, error: ClewError, route: Route | None = None, group: 
 
 
 def routed(args: Gateway) -> Route:
-    """The operation that is meant and its arguments, whether they are given flat or nested."""
+    """The intended operation and its arguments, whether they are given flat or nested."""
     arguments = {**(args.model_extra or {}), **_object(args.args, "args")}
     wire = args.operation if isinstance(args.operation, str) else ""
     if wire in groups():
@@ -146,12 +146,12 @@ def routed(args: Gateway) -> Route:
         # Some clients nest twice: {args: {subOperation, args: {...}}}.
         arguments |= _object(arguments.pop("args"), "args.args")
     if not arguments.get("workspace", True):
-        del arguments["workspace"]  # filled with nothing, it would hide the one of this call
+        del arguments["workspace"]  # an empty value would hide the workspace of this call
     return Route(wire, _entry(wire), arguments)
 
 
 def _object(value: Any, field: str) -> Json:
-    """The value as an object. Some clients send the JSON text of one, or nothing in another form."""
+    """Convert the value to an object. Some clients send the JSON text of one, or an empty value in another form."""
     if value in ("", []):
         return {}
     if isinstance(value, str):
@@ -228,7 +228,7 @@ def _no_operation(wire: str) -> ClewError:
 
 
 def _arguments(route: Route) -> Json:
-    """The given arguments. Stateless clients send a sessionId with every call; it goes only where the schema has it."""
+    """The given arguments. Stateless clients send a sessionId with every call; it is passed if the schema has it."""
     arguments = without_none(**route.arguments)
     if "sessionId" in route.entry.input_schema.get("properties", {}):
         return arguments
@@ -237,7 +237,7 @@ def _arguments(route: Route) -> Json:
 
 @refusal_form(GATEWAY)
 def own_refusal(answer: Answer, arguments: Any, toolset: str) -> Answer:
-    """A refusal that the call met before it was routed, such as a character that cannot be stored."""
+    """A refusal from before the call was routed, such as for a character that cannot be stored."""
     error = answer.envelope["error"]
     group = arguments.get("operation") if isinstance(arguments, dict) else None
     if isinstance(group, str):
@@ -246,7 +246,7 @@ def own_refusal(answer: Answer, arguments: Any, toolset: str) -> Answer:
 
 
 def _translated(toolset: str, answer: Answer, route: Route | None = None) -> Answer:
-    """The answer in the seed's form: its error codes, suggestions that go through the gateway, text or JSON."""
+    """Convert the response to the seed's form: its error codes, suggestions through the gateway, text or JSON."""
     suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), toolset)
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
@@ -272,7 +272,7 @@ def seed_error(error: Json) -> Json:
 
 
 def _error_object(envelope: Json, route: Route | None) -> Json:
-    """The error and a correct call, as the text of the answer, because many clients show nothing else."""
+    """The error and a correct call, as the text of the response, because many clients show nothing else."""
     error = envelope["error"]
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     # `message` is the seed's name, `error` the original's.
@@ -291,14 +291,14 @@ def _error_object(envelope: Json, route: Route | None) -> Json:
 
 
 def _corrected_call(suggestions: list[Suggestion], route: Route) -> Json | None:
-    """The refused call with its mistake mended, if the registry could mend it."""
+    """The refused call with its error fixed, if the registry could fix it."""
     first: Json = next((item["params"] for item in suggestions if item["action"] == "call_tool"), {})
     called = {name: first[name] for name in ("operation", "subOperation") if name in first}
     return dict(first) if called == gateway_call(route.entry, {}) else None
 
 
 def _failure_mark(wire: str) -> Json:
-    """The field by which the clients of each group recognise a failure."""
+    """The field by which the clients of each group detect a failure."""
     group = wire.partition(".")[0]
     if group in ("session", "notebook"):
         return {"success": False}
@@ -308,7 +308,7 @@ def _failure_mark(wire: str) -> Json:
 def _expected(route: Route, error: Json) -> Json:
     """The arguments of the operation, and a well-formed example call through the gateway."""
     schema = route.entry.input_schema
-    # Some are asked for by the function and not by the schema, so that the refusal can name the choices there are.
+    # Some are required by the function and not by the schema, so that the refusal can list the choices.
     asked = [hint["field"] for hint in error.get("hints", []) if hint["kind"] == "missing_required"]
     required = list(dict.fromkeys([*schema.get("required", []), *asked]))
     known = [name for name in schema.get("properties", {}) if name not in ("workspace", *required)]

@@ -1,4 +1,4 @@
-"""The mental models by address, with the tags that lead to them."""
+"""The mental models by address, and the tags under which they are listed."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def model_text(ctx: Context, tag: str, model: str) -> str:
 
 
 def _front_matter(tag: str, model: Model) -> str:
-    """What the model is and where else it stands, as YAML before its text."""
+    """The model's summary and its other addresses, as YAML front matter."""
     fields = {
         "name": model.name,
         "title": model.title,

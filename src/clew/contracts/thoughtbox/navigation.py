@@ -33,7 +33,7 @@ class Navigate(LedgerInput):
 
 
 def _wanted(args: Navigate) -> tuple[dict[str, str], str | None]:
-    """The project, task or aspect that is named, and the domain."""
+    """The named project, task or aspect, and the domain."""
     nested = args.target or Work()
     wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
     domain = checked_domain(wanted.pop("domain"))
@@ -45,7 +45,7 @@ def navigate(ctx: Context, args: Navigate) -> Json:
     """Choose a project, task or aspect that sessions are about, or a domain, which is left where none is named."""
     chosen, named = _wanted(args)
     before = place_of(ctx, args.session_id)
-    # A domain that is empty or null is none, so nothing at all is somewhere to go only for those who are in one.
+    # An empty or null domain means none, so a call without arguments is valid only for callers who have one.
     if not chosen and not named and not before.domain:
         raise invalid(
             "target",
@@ -80,7 +80,7 @@ def _told(chosen: dict[str, str], before: StageOfCaller, place: StageOfCaller, f
 
 
 def _sessions_about(ctx: Context, chosen: dict[str, str]) -> Any:
-    """Sessions about the chosen work. A project or task that no session is about is refused."""
+    """Sessions about the chosen work. A project or task without sessions is refused."""
     narrowed: dict[str, str | None] = {}
     found = None
     for name in WORK:
@@ -95,7 +95,7 @@ def _sessions_about(ctx: Context, chosen: dict[str, str]) -> Any:
 
 
 def _nothing_about(ctx: Context, name: str, narrowed: dict[str, str | None], chosen: dict[str, str]) -> ClewError:
-    """The refusal of a project or task that no session is about; it names those that some are about."""
+    """The refusal of a project or task without sessions; it lists those that have some."""
     around = {**narrowed, name: None}
     recent = find_sessions(ctx, SessionQuery(tuple(work_tags(around)), limit=100)).sessions
     known = list(dict.fromkeys(item.work[name] for item in recent if name in item.work))[:MOST_NAMED]

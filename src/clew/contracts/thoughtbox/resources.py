@@ -215,7 +215,7 @@ def revisions(ctx: Context, sessionId: str, thoughtNumber: str) -> str:
     point = point_of(thoughtNumber)
     known: set[int] = set()
     newest = {_seq(ctx, found.id, point)}
-    # Breadth first with `known` subtracted, so that a circle of revisions ends.
+    # Breadth first with `known` subtracted, so that a cycle of revisions ends.
     while newest and len(known) <= MOST:
         newest = pointing_at(ctx, sorted(newest)[:MOST], MOST, "revises") - known
         known |= newest
@@ -223,7 +223,7 @@ def revisions(ctx: Context, sessionId: str, thoughtNumber: str) -> str:
 
 
 def point_of(text: str) -> Point:
-    """`4`, `S4`, `alt:4` or `alt:S4`."""
+    """Parse `4`, `S4`, `alt:4` or `alt:S4`."""
     chain, _, number = text.rpartition(":")
     digits = number.upper().removeprefix("S")
     if not digits.isdecimal() or len(digits) > 9:
@@ -246,7 +246,7 @@ def _thoughts(ctx: Context, seqs: set[int]) -> list[Thought]:
 
 
 def queried(session: str, query: str, found: list[Thought]) -> str:
-    """The answer of every query resource: the query and the thoughts, at most MOST."""
+    """The response of every query resource: the query and the thoughts, at most MOST."""
     shown = found[:MOST]
     result: Json = {
         "sessionId": session,

@@ -1,7 +1,7 @@
-"""The files of a session in a Thoughtbox directory. What came from such a directory goes back as it came.
+"""The files of a session in a Thoughtbox directory. An imported session is exported unchanged.
 
-Clew brings foreign thoughts into its own form: branch ids without capitals, whole numbers, pointers that lead
-somewhere. Where a file said something else, the difference is kept beside the thought or session and undone here.
+Clew normalizes foreign thoughts: branch ids without capitals, whole numbers, pointers that can be
+resolved. If a file had another value, the difference is stored with the thought or session and undone here.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from clew.ledger.thought_rows import every_thought, keep_extra
 from clew.registry.context import Context
 
 FILED = "filed"
-"""Where a thought or a session keeps what its file says differently."""
+"""The key under which a thought or a session stores the differences from its file."""
 LONGEST_NAME = 200
-"""Most bytes of a directory's name; file systems take 255."""
-# The marks that Windows allows in no name, and the separators of both systems.
+"""Maximum bytes of a directory's name; file systems allow 255."""
+# The characters that Windows allows in no name, and the separators of both systems.
 _NO_NAME = frozenset('<>:"|?*/\\')
 _KNOWN = ("title", "description", "tags", "createdAt", "updatedAt")
-# When somebody looked at a session last is known to the store alone; Thoughtbox writes it nowhere either.
+# The time of the last access of a session is known to the store alone; Thoughtbox writes it nowhere either.
 _STORED_ONLY = frozenset(
     {"thoughtCount", "branchCount", "partitionPath", "thoughtboxProject", "lastAccessedAt", FILED}
 )  # fmt: skip
 _WRITTEN_ANEW = frozenset({"id", "thoughtFiles", "branchFiles", "branchNames", "metadata"})
-"""Fields of a manifest that follow from what is written beside it."""
+"""Fields of a manifest that are derived from the other files."""
 
 
 @dataclass
 class SessionFiles:
-    """A session as files: the nodes, for each its branch directory and name, and what goes into the manifest."""
+    """A session as files: the nodes, for each its branch directory and name, and the manifest fields."""
 
     session: Json
     nodes: list[Json]
@@ -80,12 +80,12 @@ class SessionFiles:
         return f"{self.session['id']}:{chain + ':' if chain else ''}{node['data']['thoughtNumber']}"
 
     def plain(self, node: Json, ids: dict[str, str]) -> Json:
-        """The node with the names that branches have here, as Clew would write it for a session of its own."""
+        """The node with the branch names used here, as Clew would write it for a native session."""
         chain = self.names.get(node["branchId"] or MAIN)
         data = {name: value for name, value in node["data"].items() if name != FILED}
         if chain:
             data["branchId"] = chain
-        # Read from the text again when it is imported, so it need not stand beside it.
+        # Parsed from the text again on import, so it need not be stored separately.
         if "type" in data and data["type"] == read(data["thought"]).kind:
             del data["type"]
         following = [] if self.came.get("next") is False else [ids.get(key, key) for key in node["next"]]
@@ -109,7 +109,7 @@ class SessionFiles:
         own = {
             "id": self.session["id"],
             "version": "1.0.0",
-            # Sorted as texts, as Thoughtbox does; whoever reads them sorts by number.
+            # Sorted as texts, as Thoughtbox does; readers sort by number.
             "thoughtFiles": sorted(files.get(None, [])),
             "branchFiles": {chain: sorted(names) for chain, names in files.items() if chain},
             "metadata": {name: self.session[name] for name in _KNOWN if name in self.session},
@@ -121,7 +121,7 @@ class SessionFiles:
 
 
 def branch_names(session: Json, chains: dict[str, None]) -> dict[str, str]:
-    """The names of branches on disk: those they came with, or else their ids.
+    """The names of branches on disk: the imported ones, or else their ids.
 
     Two names that differ only in case would be one directory on some systems, so the second gets its id as well.
     """
@@ -142,7 +142,7 @@ def branch_names(session: Json, chains: dict[str, None]) -> dict[str, str]:
 
 
 def is_directory_name(name: str) -> bool:
-    """Whether a name is one part of a path on every system, and leads nowhere else."""
+    """Whether a name is one part of a path on every system, without leading elsewhere."""
     if not name.strip(". ") or name[-1] in ". " or len(name.encode()) > LONGEST_NAME:
         return False
     return not CONTROL.search(name) and not _NO_NAME & set(name)
@@ -178,7 +178,7 @@ def _write(path: Path, value: Json) -> None:
 
 
 def keep_as_it_came(ctx: Context, source: Source, added: dict[Point, Json], fresh: bool) -> None:
-    """After an import, keep what the files said differently from what an export would write."""
+    """After an import, store how the files differ from what an export would write."""
     if source.manifest is None:
         return
     session = session_named(ctx, source.id)
@@ -211,12 +211,12 @@ def _session_difference(source: Source, files: SessionFiles) -> Json:
 
 
 def _is_filed(node: Json) -> bool:
-    """Whether a node was in a file of its own: only those of exports say by what they were revised."""
+    """Whether a node had a separate file: only nodes of exports contain what they were revised by."""
     return "id" in node and "revisionMetadata" not in node
 
 
 def _changes(ours: Json, theirs: Json) -> Json:
-    """For each field that differs what it is here and what it was there, without what is missing."""
+    """For each field that differs its value here and there, without missing ones."""
     return {
         name: {side: values[name] for side, values in (("ours", ours), ("theirs", theirs)) if name in values}
         for name in {**ours, **theirs}
@@ -229,7 +229,7 @@ def _same(ours: Json, theirs: Json, name: str) -> bool:
 
 
 def _unchanged(ours: Json, changes: Any) -> Json:
-    """The fields as they came, but for those that have changed since."""
+    """The original fields, except those that have changed since."""
     shown = dict(ours)
     for name, change in changes.items() if isinstance(changes, dict) else ():
         if name in _WRITTEN_ANEW or not isinstance(change, dict):
@@ -243,10 +243,10 @@ def _unchanged(ours: Json, changes: Any) -> Json:
 
 
 def node_difference(ours: Json, theirs: Json) -> Json:
-    """What undoes the difference between a node as it is written here and as it came; nothing if there is none."""
+    """The changes that convert a node as it is written here to its original; empty if there is no difference."""
     data = theirs["data"] if isinstance(theirs.get("data"), dict) else {}
     branch = theirs.get("branchId") or data.get("branchId") or None
-    # A node of which the branch or the number could not be kept has no place to go back to.
+    # A node whose branch or number could not be kept cannot be restored to its original file.
     if not _is_filed(theirs) or branch != ours["branchId"]:
         return {}
     if not _may_be_number(ours["data"]["thoughtNumber"], data.get("thoughtNumber")):
@@ -261,7 +261,7 @@ def node_difference(ours: Json, theirs: Json) -> Json:
 
 
 def _may_be_number(ours: int, theirs: Any) -> bool:
-    """Only a number that no thought of Clew can have may stand in the place of our own, so that no file is lost."""
+    """Only a number that no thought of Clew can have may replace our own, so that no file is lost."""
     if theirs == ours and not isinstance(theirs, bool):
         return True
     known = isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and abs(theirs) < 1e9
@@ -269,7 +269,7 @@ def _may_be_number(ours: int, theirs: Any) -> bool:
 
 
 def _kept(node: Json) -> Json:
-    """What a thought keeps of its file. Anybody may have written an export, so nothing in it is trusted."""
+    """The stored differences of a thought from its file. An export may come from anywhere, so nothing is trusted."""
     found = node["data"].get(FILED)
     if not isinstance(found, dict):
         return {}
@@ -283,7 +283,7 @@ def _kept(node: Json) -> Json:
 
 
 def undone(ours: Json, kept: Json) -> Json:
-    """The node as it came."""
+    """The original node."""
     if not kept:
         return ours
     data = {name: value for name, value in ours["data"].items() if name not in kept["dataWithout"]}

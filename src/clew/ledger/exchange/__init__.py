@@ -1,1 +1,1 @@
-"""Sessions as documents and directories: exports, imports, and what Thoughtbox keeps on disk."""
+"""Sessions as documents and directories: exports, imports, and the files of Thoughtbox."""

@@ -64,7 +64,7 @@ def _long(session: str, short: str) -> str | None:
 
 
 def parse_cipher(text: str) -> dict[str, Any]:
-    """The JSON export that cipher lines stand for. Without an id the import gives the session a new one."""
+    """Convert cipher lines to a JSON export. Without an id the import gives the session a new one."""
     lines = text.split("\n")
     session: dict[str, Any] = {"title": "", "tags": []}
     while lines and not _LINE.fullmatch(lines[0]):
@@ -127,8 +127,8 @@ _SESSION = "<!-- clew session "
 _THOUGHT = "<!-- clew thought "
 _CLOSE = " -->"
 _END = "<!-- /thought -->"
-# A text may contain our own marks. A backslash before them keeps them from being read as marks; backslashes that are
-# there already are matched too, so that reading removes exactly the one that was added.
+# A text may contain our own marks. A backslash before them keeps them from being parsed as marks; existing backslashes
+# are matched too, so that parsing removes exactly the one that was added.
 _MARKS = re.compile(r"(\\*)(?=<!-- (?:clew (?:session|thought) |/thought -->))")
 
 
@@ -172,7 +172,7 @@ def _heading(thought: Thought) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A line that looks like a mark of ours gets a backslash."""
+    """Escape a line that looks like one of our marks with a backslash."""
     return _MARKED_LINE.sub(lambda found: "\\" + found.group(), text) if "<!-- " in text else text
 
 
@@ -180,7 +180,7 @@ def _marked(thought: Thought, place: int | None, before: Point | None) -> str:
     """A thought with heading and marks."""
     if place is not None or thought.prev not in (None, before) or not is_plain(thought):
         return f"{_mark(thought, place, before)}\n{_heading(thought)}\n\n{_escaped(thought.text)}\n{_END}\n"
-    # The same in a third of the time; nearly all thoughts of a long session are such.
+    # The same in a third of the time; nearly all thoughts of a long session are plain.
     number, total, time = thought.point.number, thought.total, iso_millis(thought.ts_ms)
     return (
         f'{_THOUGHT}{{"data":{{"thoughtNumber":{number},"timestamp":"{time}","totalThoughts":{total}}}}}{_CLOSE}\n'
@@ -189,8 +189,8 @@ def _marked(thought: Thought, place: int | None, before: Point | None) -> str:
 
 
 def _mark(thought: Thought, place: int | None, before: Point | None) -> str:
-    """Everything that heading and text do not show. Left out, because they would double the size: ids, which follow
-    from chain and number, and `prev` where it is simply the thought before in the chain."""
+    """Everything that heading and text do not show. Left out, because they would double the size: ids, which are
+    derived from chain and number, and `prev` if it is simply the thought before in the chain."""
     prev, data = thought.prev, data_json(thought)
     del data["thought"]
     if thought.next_needed:
@@ -212,7 +212,7 @@ _ESCAPED_LINE = re.compile(rf"^\\(?={_MARKS.pattern})", re.MULTILINE)
 
 
 def parse_markdown(text: str) -> dict[str, Any]:
-    """The JSON export that Markdown with marks stands for."""
+    """Convert Markdown with marks to a JSON export."""
     lines = text.split("\n")
     session = next((_load(line, _SESSION) for line in lines if line.startswith(_SESSION)), None)
     if session is None:
@@ -229,7 +229,7 @@ def parse_markdown(text: str) -> dict[str, Any]:
                 end = lines.index(_END, at)
             except ValueError:
                 raise _unreadable_mark(f"the thought in line {at + 1} has no end mark") from None
-            # Before the text stand three lines: the mark, the heading and an empty line.
+            # Three lines come before the text: the mark, the heading and an empty line.
             body = _ESCAPED_LINE.sub("", "\n".join(lines[at + 3 : end]))
             nodes.append((place, {**mark, "data": {**data, "thought": body}}))
             at = end

@@ -1,6 +1,6 @@
 """Importing a session, thought by thought, in one transaction.
 
-Input of any shape becomes drafts that the ledger can store; the report says what had to be changed.
+Input of any shape is converted to drafts that the ledger can store; the report lists what had to be changed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KNOWN_NODE = frozenset({"id", "data", "prev", "next", "revisesNode", "branchOri
 
 @dataclass
 class Foreign:
-    """One node with checked data; its pointers still use the ids of the source."""
+    """One node with validated data; its pointers still use the ids of the source."""
 
     id: str
     chain: str
@@ -83,7 +83,7 @@ class Chains:
             taken, tries = set(self._given.values()), 2
             chosen = wanted
             while chosen in taken:
-                # Cut, so that the number fits into the 64 characters of an id.
+                # Truncated, so that the number fits into the 64 characters of an id.
                 chosen, tries = f"{wanted[:58]}-{tries}", tries + 1
             self._given[raw] = chosen
         chosen = self._given[raw]
@@ -91,7 +91,7 @@ class Chains:
 
 
 def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dict[str, str]) -> Foreign:
-    """Read one node. No value in it is trusted to have the right type."""
+    """Parse one node. No value in it is trusted to have the right type."""
     data = node["data"] if isinstance(node.get("data"), dict) else {}
     # Thoughtbox stores the branch in the node or in its data, depending on the version.
     raw = _text(node.get("branchId")) or _text(data.get("branchId")) or None
@@ -112,7 +112,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
-        # Node ids are exact. A bare number is ambiguous: a revision means its own chain, a fork the main line.
+        # Node ids are exact. A bare number is ambiguous: for a revision it is in its chain, for a fork the main line.
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
         extra=sound(_unused_values(node, data)),
@@ -121,7 +121,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
 
 
 def _unused_values(node: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    """Values that cannot be used are stored beside the thought, so that an export gives them back."""
+    """Invalid values are stored with the thought, so that an export returns them."""
     extra = {name: value for name, value in data.items() if name not in _KNOWN_DATA}
     if data.get("thoughtNumber") is not None and sound_number(data["thoughtNumber"]) is None:
         extra["originalNumber"] = data["thoughtNumber"]
@@ -172,7 +172,7 @@ def sound_number(value: Any) -> int | None:
 
 
 def time_ms(value: Any) -> int | None:
-    """Milliseconds of an ISO time or a number; None if it is neither."""
+    """Convert an ISO time or a number to milliseconds; None if it is neither."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         # Up to the end of the year 9999, the last that `datetime` can show.
         return int(value) if 0 <= value < 253_402_300_800_000 else None
@@ -204,7 +204,7 @@ class ImportReport:
     problems: list[str] = field(default_factory=list)
     fresh: bool = True
     written: dict[Point, dict[str, Any]] = field(default_factory=dict)
-    """The nodes that were added, as they were read."""
+    """The added nodes, as they were read."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"sessionId": self.session, "added": self.added, "already": self.already, "problems": self.problems}
@@ -215,7 +215,7 @@ def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, 
     head = exported.get("session") if isinstance(exported.get("session"), dict) else {}
     assert isinstance(head, dict)
     key = str(head.get("id") or "")
-    # A deleted session is not restored under its old id, which would surprise the one who deleted it.
+    # A deleted session is not restored under its old id, because its deletion was intended.
     existing = _existing(ctx, key, merge, as_copy)
     session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
     report = ImportReport(session.id, fresh=existing is None)
@@ -275,7 +275,7 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
 
 
 def _kept(head: dict[str, Any]) -> dict[str, Any]:
-    """What the row of a session has no column for, so that an export gives it back."""
+    """The session fields without a column, so that an export returns them."""
     kept = {name: value for name, value in head.items() if name not in _SESSION_FIELDS}
     place, created = head.get("partitionPath"), time_ms(head.get("createdAt"))
     # Thoughtbox chose the directory by the clock of its machine, so the month need not be that of `createdAt`.
@@ -317,7 +317,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
 
 
 def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
-    """Give thoughts without a valid number, or with a number used before, a number at the end of their chain."""
+    """Give thoughts without a valid number, or with a duplicate one, a number at the end of their chain."""
     highest: dict[str, int] = {}
     for node in found:
         highest[node.chain] = max(highest.get(node.chain, 0), node.number or 0)
@@ -334,11 +334,11 @@ def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
 
 
 def follow_forks(found: list[Foreign], by_id: dict[str, Foreign]) -> None:
-    """Let a revision whose thought is not on its own branch mean the one before the fork, as a live call does.
+    """Resolve a revision of a thought that is not on its own branch to the one before the fork, as a live call does.
 
-    Thoughtbox writes the branch into `revisesNode` even where the number is one of the main line.
+    Thoughtbox writes the branch into `revisesNode` even if the number is one of the main line.
     """
-    # Backwards, so that the first fork point of a branch stands in the end.
+    # Backwards, so that the first fork point of a branch is the final one.
     forks = {node.chain: fork.chain for node in reversed(found) if (fork := by_id.get(node.origin or ""))}
     by_number = {(node.chain, node.id.rpartition(":")[2]): node.id for node in found}
     for node in found:
@@ -348,18 +348,18 @@ def follow_forks(found: list[Foreign], by_id: dict[str, Foreign]) -> None:
 
 
 def _is_neighbour(id: str, other: str) -> bool:
-    """Whether two node ids differ in nothing but the number, so that they are of the same chain."""
+    """Whether two node ids differ only in the number, so that they are of the same chain."""
     return id.rpartition(":")[0] == other.rpartition(":")[0]
 
 
 def _before_fork(node: Foreign, forks: dict[str, str], by_number: dict[tuple[str, str], str]) -> str | None:
     """The node id of the revised number on the nearest chain that this one forked from."""
     number, chain = (node.revises or "").rpartition(":")[2], node.chain
-    # Bounded, because a damaged export may hold a circle of forks.
+    # Bounded, because a damaged export may contain a cycle of forks.
     for _ in range(MAX_DEPTH):
         if not chain:
             return None
-        # A branch of which the fork point is lost began on the main line: Thoughtbox knows no other.
+        # A branch without its fork point began on the main line: Thoughtbox knows no other.
         chain = forks.get(chain, MAIN)
         found = by_number.get((chain, number))
         if found is not None and found != node.id:
@@ -368,7 +368,7 @@ def _before_fork(node: Foreign, forks: dict[str, str], by_number: dict[tuple[str
 
 
 def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign]:
-    """The nodes in the given order, but the targets of forks and revisions first. Circles are cut where entered.
+    """The nodes in the given order, but the targets of forks and revisions first. Cycles are cut where entered.
 
     A stack replaces recursion, because chains of revisions may be long.
     """
@@ -428,7 +428,7 @@ def _target(
     stored: dict[Point, str],
     report: ImportReport,
 ) -> Point | None:
-    """The thought that a pointer leads to. A pointer that leads nowhere is kept in `extra` and reported."""
+    """The thought that a pointer refers to. A dangling pointer is kept in `extra` and reported."""
     point = places.get(key or "")
     if key is None or (point in stored and key != node.id):
         return point
@@ -447,7 +447,7 @@ def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
 
 
 def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: bool) -> None:
-    """Set status, times and counts of a new session, which only the export knows."""
+    """Set status, times and counts of a new session, which only the export contains."""
     if not fresh:
         return
     now = session_named(ctx, session.id)

@@ -31,7 +31,7 @@ VERSION = "1.0"
 
 
 def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = True) -> dict[str, Any]:
-    """The seed's linked JSON export. It holds everything that an import needs to make the same session again."""
+    """The seed's linked JSON export. It contains everything that an import needs to create the same session again."""
     thoughts = every_thought(ctx, session.id)
     revisions = Revisions(session.id, thoughts)
     following = followers(thoughts)
@@ -94,9 +94,9 @@ def _id(session: str, point: Point | None) -> str | None:
 Format = Literal["json", "markdown", "cipher"]
 ENDINGS = {"json": "json", "markdown": "md", "cipher": "cipher.txt"}
 SEED_EXPORTS = "~/.thoughtbox/exports"
-"""Where Thoughtbox puts exports unless it is told otherwise; here that is the directory of exports."""
+"""Thoughtbox's default directory for exports; here it means our directory of exports."""
 LONGEST = 50_000_000
-"""Most characters of an answer: some 40,000 thoughts. An export is one document and cannot be given in parts."""
+"""Maximum characters of a response: some 40,000 thoughts. An export is one document and cannot be returned in parts."""
 
 
 class SessionExport(LedgerInput):
@@ -140,7 +140,7 @@ def _to_a_file(args: SessionExport) -> Suggestion:
 
 
 def _folder(ctx: Context, args: SessionExport) -> Path:
-    """A call from the shell may name any directory, others one below the exports."""
+    """The target directory: any for a call from the shell, else one below the exports."""
     given = args.destination or "."
     if ctx.connection.local:
         return real_path(placed(given))
@@ -148,10 +148,10 @@ def _folder(ctx: Context, args: SessionExport) -> Path:
 
 
 def _in_exports(given: str) -> str:
-    """The path within the directory of exports, where the seed's own directory is named instead of it."""
+    """The path within the directory of exports, if the seed's own directory is named instead of it."""
     try:
         seeds, wanted = expanded(SEED_EXPORTS), expanded(given) if given.startswith("~/") else Path(given)
-    except RuntimeError:  # nobody's home is known here
+    except RuntimeError:  # no home directory is available
         return given
     return str(wanted.relative_to(seeds)) if wanted.is_relative_to(seeds) else given
 
@@ -169,7 +169,7 @@ def _save(ctx: Context, args: SessionExport, content: str) -> Path:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside and rename it, so that neither a crash nor a reader meets half of it under its name."""
+    """Write a temporary file and rename it, so that neither a crash nor a reader sees half of it under its name."""
     part = path.with_name(f"{path.name}.tmp")
     part.write_bytes(data)
     part.replace(path)
@@ -205,7 +205,7 @@ def session_import(ctx: Context, args: SessionImport) -> dict[str, Any]:
 
 
 def parsed(content: str, format: Format | None) -> dict[str, Any]:
-    """The JSON export that a text in any of the formats stands for."""
+    """Convert a text in any of the formats to a JSON export."""
     chosen = format or _format_of(content)
     if chosen == "markdown":
         return formats.parse_markdown(content)
@@ -227,7 +227,7 @@ def _format_of(content: str) -> Format:
     return "markdown" if start.startswith("<!-- clew session ") else "cipher"
 
 
-# Confidence in what `@keyword:S25` means: a tag is a deliberate name, words of a title may coincide.
+# Confidence in the target of `@keyword:S25`: a tag is a deliberate name, words of a title may coincide.
 BY_TAG = 0.95
 BY_TITLE = 0.85
 LEAST_SHARE = 0.6
@@ -282,7 +282,7 @@ def _status(options: list[dict[str, Any]]) -> str:
 
 
 def candidates(ctx: Context, keyword: str, session: str) -> list[dict[str, Any]]:
-    """Other sessions that a keyword may mean, the most confident first."""
+    """Other sessions that a keyword may refer to, the most confident first."""
     scored = {row["id"]: (BY_TAG, row["title"]) for row in _by_tag(ctx, keyword) if row["id"] != session}
     wanted = {word.casefold() for word in _WORD.findall(keyword)}
     for row in _by_words(ctx, wanted):
@@ -307,7 +307,7 @@ def _by_tag(ctx: Context, keyword: str) -> list[Row]:
 def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
     if not wanted:
         return []
-    # The longest word narrows most; the share of common words is then computed in Python.
+    # The longest word is the most selective; the share of common words is then computed in Python.
     longest = max(sorted(wanted), key=len)
     sql = "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
     return ctx.tx.all(f"{sql} ORDER BY updated_at_ms DESC, id LIMIT ?", ctx.workspace, f"%{longest}%", CANDIDATES)

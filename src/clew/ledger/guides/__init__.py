@@ -1,4 +1,4 @@
-"""Texts for agents, as Markdown files beside this module: the guides, and a folder of mental models."""
+"""Texts for agents, as Markdown files in this directory: the guides, and a folder of mental models."""
 
 from __future__ import annotations
 

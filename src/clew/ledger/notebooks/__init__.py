@@ -1,1 +1,1 @@
-"""Notebooks: prose and code in cells, kept durably, run in a sandbox by a process of its own."""
+"""Notebooks: prose and code in cells, stored durably, run in a sandbox by a separate process."""

@@ -157,7 +157,7 @@ def create_notebook(ctx: Context, title: str, book: Book) -> Notebook:
 
 
 def insert_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> NotebookCell:
-    # From a counter of the workspace: the id of a deleted cell, which runs still name, is not used again.
+    # From a counter of the workspace: the id of a deleted cell, which runs still refer to, is never reused.
     id = f"CELL-{ctx.ws.count('notebook_cell'):04d}"
     row = NotebookCell(notebook, id, position, cell.type, cell.filename, cell.language, cell.content)
     insert(ctx.tx, ctx.workspace, row)

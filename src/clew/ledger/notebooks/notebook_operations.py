@@ -162,7 +162,7 @@ def _position(args: AddCell, cells: list[NotebookCell]) -> int:
         if not found:
             raise invalid("afterCellId", f"no cell {args.after_cell_id[:60]} in this notebook")
         return found[0] + 1
-    # The caller counts the cells there are; stored positions have gaps where cells were deleted.
+    # The caller's position counts existing cells; stored positions have gaps from deleted cells.
     if args.position is not None and args.position < len(cells):
         return cells[args.position].position
     return max((cell.position for cell in cells), default=-1) + 1
@@ -283,7 +283,7 @@ def _write(ctx: Context, path: str, text: str) -> str:
 def _replace(file: Path, text: str) -> None:
     """Write a file whole, through a temporary file with an unpredictable name.
 
-    Under a predictable name somebody could plant a link that leads the text elsewhere.
+    With a predictable name, an attacker could plant a link that redirects the text.
     """
     number, fresh = tempfile.mkstemp(".new", f".{file.name}.", file.parent)
     try:

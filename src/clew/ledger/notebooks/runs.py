@@ -37,7 +37,7 @@ from clew.registry.context import Context
 from clew.secrets import redact_text
 from clew.store.rows import change, find, insert
 
-# SECONDS is Thoughtbox's limit. AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
+# SECONDS is Thoughtbox's limit. AT_ONCE: concurrent cells in one server; each may take a gigabyte of memory.
 SECONDS = 30
 MOST_SECONDS = 300
 AT_ONCE = 2
@@ -133,7 +133,7 @@ def _slot() -> Iterator[None]:
 
 
 def _public(outcome: Outcome) -> Outcome:
-    """What a cell printed, without secrets: it is stored, and shown as it is stored."""
+    """The output of a cell, without secrets: it is stored, and shown as it is stored."""
     return replace(outcome, stdout=redact_text(outcome.stdout), stderr=redact_text(outcome.stderr))
 
 

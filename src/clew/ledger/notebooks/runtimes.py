@@ -46,7 +46,7 @@ def linked(filename: str, cells: dict[str, str], packages: dict[str, str], above
     def address(match: re.Match[str]) -> str:
         name = match.group("name")
         found = _resolve(name, cells, packages, (*above, filename))
-        # An unknown name stays: the runtime then says in its own words that it cannot be loaded.
+        # An unknown name is kept: the runtime then reports that it cannot be loaded.
         return match.group(0) if found is None else f'{match.group("head")}"{found}"'
 
     return _IMPORT.sub(address, cells[filename])
@@ -78,7 +78,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def client_environment() -> dict[str, str]:
-    """The variables that a package client needs to reach and trust its registry, and nothing else of ours."""
+    """The variables that a package client needs to reach and trust its registry, and no others of ours."""
     wanted = _NET | set(_VARIABLE.findall(_settings()))
     known = {
         name: value for name, value in environment().items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
@@ -87,7 +87,7 @@ def client_environment() -> dict[str, str]:
 
 
 def keep_addresses(cache: Path) -> None:
-    """Store the registry addresses beside the packages that were fetched from them, without logins."""
+    """Store the registry addresses with the packages that were fetched from them, without credentials."""
     lines = [f"{key}={_LOGIN.sub('', address)}\n" for key, address in sorted(dict(_addresses()).items())]
     (cache / ADDRESSES).write_text("".join(lines), encoding="utf-8")
 
@@ -99,7 +99,7 @@ def give_addresses(cache: Path, home: Path) -> None:
 
 
 def _addresses() -> Iterator[tuple[str, str]]:
-    """The registry addresses as Deno reads them: ~/.npmrc, and then the environment, which wins."""
+    """The registry addresses as Deno reads them: ~/.npmrc, and then the environment, which takes precedence."""
     for line in _settings().splitlines():
         if (found := _REGISTRY_LINE.fullmatch(line)) is not None:
             yield found["key"], _VARIABLE.sub(lambda name: environment().get(name[1], ""), found["address"])

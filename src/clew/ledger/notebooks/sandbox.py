@@ -1,4 +1,4 @@
-"""The sandbox of a cell: a process group of its own, with limits on time, memory and output."""
+"""The sandbox of a cell: a separate process group, with limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATA_MB = 900  # Deno itself needs about 550 MB; the rest bounds buffers outside
 FILE_MB = 64  # for Deno's own cache; a cell cannot write files
 OUTPUT_LIMIT = 200_000
 NICE = 5
-"""Lower priority: calls that wait for an answer go before running cells."""
+"""Lower priority: calls that wait for a response take precedence over running cells."""
 _TICK = 0.5
 
 
@@ -256,7 +256,7 @@ def _outcome(status: str, code: int, watch: ProcessWatch, duration: int, start: 
 
 
 def _why(stderr: str, code: int) -> str:
-    """The error text, with the signal that ended the process, if one did: the process itself cannot say so."""
+    """The error text, with the signal that ended the process, if one did: the process itself cannot report it."""
     if code >= 0:
         return stderr
     reason = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

@@ -1,1 +1,1 @@
-"""Anchors: named areas of the system that knowledge hangs on."""
+"""Anchors: named areas of the system to which knowledge is attached."""

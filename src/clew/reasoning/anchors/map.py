@@ -1,4 +1,4 @@
-"""The map of anchors: the operations that list, draw and register them, and check for dangling names and cycles."""
+"""The map of anchors: operations that list, draw and register them, and check for dangling names and cycles."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def _taken(field: str, name: str, why: str, look_at: str) -> ClewError:
     return ClewError("INVALID_INPUT", f"{field}: {name} {why}", recovery, hints, ways)
 
 
-# In effect all anchors: a check of the map must see the whole map.
+# Large enough for all anchors: a check of the map must see the whole map.
 EVERY = 1_000_000
 _HINTS = {
     "ALIAS_DANGLING": "Register the anchor it stands for, or rename it away.",
@@ -332,7 +332,7 @@ def _relation_issues(anchor: Anchor, anchors: dict[str, Anchor], aliases: dict[s
 
 
 def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
-    """One issue for each circle of parents, reported at its smallest id."""
+    """One issue for each cycle of parents, reported at its smallest id."""
     seen: set[str] = set()
     for start in sorted(anchors):
         path: list[str] = []
@@ -340,11 +340,11 @@ def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
         while at in anchors and at not in seen and at not in path:
             path.append(at)
             at = anchors[at].parent_id
-        # A circle of one is SELF_PARENT, which is reported elsewhere.
+        # A cycle of one is SELF_PARENT, which is reported elsewhere.
         if at in path and len(path) - path.index(at) > 1:
             circle = path[path.index(at) :]
             yield MapIssue("PARENT_CYCLE", min(circle), f"{' > '.join([*circle, circle[0]])}")
-        # Visited anchors lead nowhere new, so each anchor is visited once and each circle is reported once.
+        # Visited anchors lead nowhere new, so each anchor is visited once and each cycle is reported once.
         seen.update(path)
 
 

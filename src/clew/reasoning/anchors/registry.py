@@ -21,7 +21,7 @@ from clew.store.workspaces import declare_events
 
 NOTE = "What holds in this area: invariants, risks, tests."
 ANCHOR_DEFAULT = {"core": 30_000, "daily": 60_000, "full": 80_000}
-"""Default budgets of answers that show anchors, as BranchMind's contract has them."""
+"""Default budgets of responses that show anchors, as in BranchMind's contract."""
 
 declare_events(
     {
@@ -57,7 +57,7 @@ class Anchor(TableRow):
 
 
 def slug_title(anchor_id: str) -> str:
-    """A title made from an id: `a:job-queue` becomes Job Queue."""
+    """A title derived from an id: `a:job-queue` becomes Job Queue."""
     return " ".join(word.capitalize() for word in anchor_id.removeprefix("a:").split("-") if word)
 
 
@@ -124,7 +124,7 @@ def delete_anchor(ctx: Context, anchor_id: str) -> None:
 def ensure_anchor(ctx: Context, anchor_id: str) -> str:
     """The canonical id; registers a minimal anchor if there is none."""
     known = canonical(ctx, anchor_id)
-    # One statement inserts it and tells whether it existed.
+    # One statement inserts it and returns whether it existed.
     minimal = Anchor(known, slug_title(known), created_at_ms=ctx.now_ms, updated_at_ms=ctx.now_ms)
     if insert_absent(ctx.tx, ctx.workspace, minimal):
         ctx.emit("reasoning", "anchor_created", known, {"automatic": True})
@@ -158,7 +158,7 @@ def _anchor(row: Row, aliases: tuple[str, ...]) -> Anchor:
 
 
 def resolve_anchor(ctx: Context, given: str, field: str = "anchor") -> str:
-    """The canonical id of an anchor; an alias gives a warning."""
+    """The canonical id of an anchor; an alias adds a warning."""
     wanted = check_anchor(given, field)
     known = canonical(ctx, wanted)
     if known != wanted:
@@ -185,7 +185,7 @@ EVERY = 1_000_000
 
 @retracter("anchor")
 def retract_anchor(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Retract an anchor. It stays in the map as deprecated, so that its cards keep their place."""
+    """Retract an anchor. It is kept in the map as deprecated, so that its cards remain attached."""
     return Retracted(_set_status(ctx, id, statuses.DEPRECATED, said.why))
 
 

@@ -40,7 +40,7 @@ from clew.store.rows import load
 
 PRIORITY = ("decision", "evidence", "test", "hypothesis", "question", "update", "note", "frame")
 MOST_LINKS = 1000
-"""How many of the newest linked cards are read; an anchor with more says so."""
+"""Maximum number of linked cards that are read, newest first; a response reports if there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def linked_cards(ctx: Context, anchor_id: str) -> LinkedCards:
     rows = ctx.tx.all(
         "SELECT node.* FROM node_tag JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
         f" WHERE node_tag.workspace = ? AND node_tag.tag IN ({placeholders(len(names))})"
-        # The prefix is implied by the names; saying it lets the planner use the partial index of anchor tags.
+        # The prefix is implied by the names; stating it lets the planner use the partial index of anchor tags.
         " AND substr(node_tag.tag, 1, 2) = 'a:' AND node.until IS NULL AND node.deleted = 0"
         f" AND {ON_A_BRANCH} AND {aside('node.type')} IN ({placeholders(len(CARD_TYPES))})"
         " ORDER BY node_tag.seq DESC LIMIT ?",
@@ -98,7 +98,7 @@ def places_json(ctx: Context, places: list[PlacedNode]) -> list[Json]:
 
 
 def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[Json]:
-    """The tasks on whose branches the anchor's cards are, the last touched first."""
+    """The tasks on whose branches the anchor's cards are, the last changed first."""
     newest: dict[int, int] = {}
     for item in places:
         newest[item.branch] = max(newest.get(item.branch, 0), item.node.last_ts_ms)
@@ -291,7 +291,7 @@ def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> Json:
 
 
 def _record(ctx: Context, args: MacroAnchorNote, anchor_id: str) -> Anchor:
-    """The anchor with the given fields; fields that were left out stay as they are."""
+    """The anchor with the given fields; omitted fields keep their values."""
     current = find_anchor(ctx, anchor_id)
     if current is None and (args.title is None or args.kind is None):
         way = note_call(anchor_id, args.title or slug_title(anchor_id), args.kind or "component", "high")

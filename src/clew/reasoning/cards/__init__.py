@@ -1,1 +1,1 @@
-"""Cards: thoughts kept as typed nodes of a graph and as entries of its trace."""
+"""Cards: thoughts stored as typed nodes of a graph and as entries of its trace."""

@@ -52,7 +52,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class CardWritten:
-    """The result of writing a card; `last_seq` is the newest graph version that was made, if any."""
+    """The result of writing a card; `last_seq` is the newest graph version that was written, if any."""
 
     card_id: str
     inserted: bool
@@ -121,7 +121,7 @@ def change_card(ctx: Context, scope: Scope, card: Node, what: Json, **fields: An
 
 
 def said_by(card: Card | Node) -> Json:
-    """What a card says, without its id."""
+    """The content of a card, without its id."""
     return {name: getattr(card, name) for name in ("type", "title", "text", "status", "tags", "meta")}
 
 
@@ -146,7 +146,7 @@ def place_params(scope: Scope) -> Json:
 
 
 def next_card_id(ctx: Context) -> str:
-    """The next free card id; callers may have used a number by hand."""
+    """The next free card id; callers may have chosen a number themselves."""
     taken = f"SELECT 1 FROM node WHERE workspace = ? AND id = ? AND {BY_SEQ} LIMIT 1"
     while True:
         card_id = f"CARD-{ctx.ws.count('card')}"
@@ -164,7 +164,7 @@ def _ends(given: Sequence[str], field: str, card_id: str) -> list[str]:
 
 
 def _with_default_tags(card: Card, step: StepFocus | None) -> Card:
-    """The card as it is stored: with its lane, visibility and step."""
+    """The card in its stored form: with its lane, visibility and step."""
     shown = card.with_tags(*default_tags(card.type, card.tags))
     return shown.with_tags(step.tag).with_meta(step=step.to_json()) if step else shown
 
@@ -298,13 +298,13 @@ def _lists_notes(ctx: Context) -> bool:
 
 
 def _snapshot_call(ctx: Context, step: StepFocus) -> Suggestion:
-    """Where no note is listed: a note is only one more thing to do, and not worth a list of all tools."""
+    """For toolsets without a note operation: a note is optional, and not worth a list of all tools."""
     task = step.task_id if ctx.ws.focus != step.task_id else None
     return suggest("tasks_snapshot", "Shows what comes next.", "medium", task=task)
 
 
 def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
-    """Suggest a note at the step that leads to the new card."""
+    """Suggest a note at the step that refers to the new card."""
     note = f"{card_id} {shorten(' '.join(label.split()), 100)}".strip()
     reason = "Notes at the step what was thought."
     return suggest("tasks_note", reason, "medium", task=step.task_id, step_id=step.step_id, note=note)
@@ -334,7 +334,7 @@ def _declare_wrapper(kind: str) -> None:
 
     article = "an" if kind[0] in "aeiou" else "a"
     think_add.__doc__ = f"Keep {article} {kind} card: think_card with its type set."
-    # Declarations are compared by this name; without it the second one would look like a clash with the first.
+    # Declarations are compared by this name; without it the second one would conflict with the first.
     think_add.__qualname__ = f"think_add_{kind}"
     example = {"card": {"title": f"A first {kind}"}}
     operation(f"think_add_{kind}", writes=True, example=example)(think_add)

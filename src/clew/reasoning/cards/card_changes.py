@@ -50,7 +50,7 @@ def applied_json(ctx: Context, changed: list[Node], edges: int = 0, last_seq: in
 
 
 def remark(ctx: Context, scope: Scope, format: str, title: str, message: str | None, meta: Json) -> None:
-    """Write a trace entry about a change, which the trace would otherwise not show."""
+    """Record a change in the trace, which would otherwise not show it."""
     said: Json = {"content": message, "title": title, "format": format, "meta": meta}
     append(ctx, scope.branch.id, scope.trace, doc_kind=TRACE, item_source=None, **said)
 
@@ -89,7 +89,7 @@ def _merge_meta(card: Node, meta: Json | None) -> Json | None:
 
 @retracter("card")
 def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Retract a card. Its new status makes whatever rests on it suspect."""
+    """Retract a card. Its new status makes the cards that depend on it suspect."""
     scope, card = _known_card(ctx, id)
     # An answered question was not wrong, so it is resolved, not superseded.
     ended = statuses.RESOLVED if card.type == QUESTION.name else statuses.SUPERSEDED
@@ -100,7 +100,7 @@ def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 @restorer("card")
 def restore_card(ctx: Context, id: str, why: str, was: str | None) -> Restoration:
-    """Bring a card back with the status it had."""
+    """Restore a card with its previous status."""
     scope, card = _known_card(ctx, id)
     status = was or statuses.OPEN
     _set_status(ctx, scope, card, {"status": status, "why": why}, "restore", why)
@@ -116,7 +116,7 @@ def _known_card(ctx: Context, id: str) -> tuple[Scope, Node]:
 
 
 def _set_status(ctx: Context, scope: Scope, card: Node, what: Json, act: str, line: str) -> None:
-    """The status of a card and of its published copy, for readers who see only published cards."""
+    """Set the status of a card and of its published copy, for readers who see only published cards."""
     status, copy = what["status"], node(ctx, scope.branch, scope.graph, PUBLISHED + card.id)
     for item in (card, copy) if copy is not None else (card,):
         change_card(ctx, scope, item, {**what, "previous": item.status}, status=status)
@@ -209,7 +209,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
         return published_id, None
     written = put_node(ctx, scope.branch, scope.graph, id=published_id, **fields)
     ctx.emit("reasoning", "card_published", published_id, {"source": source.id, "branch": scope.branch.name})
-    # The keys of a card's own entry, so that readers of the trace need not tell the two apart.
+    # The keys of a card's own entry, so that readers of the trace need not distinguish the two.
     meta = {"card_id": published_id, "type": source.type, "tags": list(written.tags), "source_card_id": source.id}
     meta |= {"step": source.meta["step"]} if source.meta and "step" in source.meta else {}
     remark(ctx, scope, "think_publish", source.title or source.id, source.text, meta)
@@ -217,7 +217,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
 
 
 def _tags(source: Node, current: Node | None, pin: bool) -> tuple[str, ...]:
-    # The copy is for everybody: it keeps the subject tags and loses the lane and the draft mark.
+    # The copy is for all readers: it keeps the subject tags and loses the lane and the draft mark.
     kept = {tag for tag in source.tags if not tag.startswith(LANE) and tag not in {DRAFT, PINNED}}
     pinned = pin or (current is not None and PINNED in current.tags)
     return tuple(sorted(kept | {SHARED_LANE, CANON} | ({PINNED} if pinned else set())))

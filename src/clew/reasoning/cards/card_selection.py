@@ -13,21 +13,21 @@ from clew.reasoning.visibility import CARD_TYPES, PINNED, SHOWN
 from clew.registry.context import Context
 
 SUBGOAL = "subgoal"
-# Room of each layer, from BranchMind's contract, so that many pins cannot push out the open questions.
+# Capacity of each layer, from BranchMind's contract, so that many pins cannot displace the open questions.
 MOST_PINS, MOST_OPEN, MOST_SUBGOALS, MOST_OF_STEP = 8, 6, 4, 4
 EDGES = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """What a reader sees: with or without drafts, everything or one step."""
+    """The visibility filter of a reader: with or without drafts, everything or one step."""
 
     drafts: bool = False
     step: StepFocus | None = None
     only_step: bool = True
-    """Whether the view shows only the step's cards. A step that is merely in focus only brings its cards forward."""
+    """Whether the view shows only the step's cards. A step that is merely in focus only ranks its cards first."""
     as_of: int | None = None
-    """The seq at which the view is taken; None means now."""
+    """The seq of the requested state; None means the current one."""
 
     def tags(self) -> list[str]:
         """Index tags that every shown card has. A step's own drafts are always shown."""
@@ -56,7 +56,7 @@ class Selection:
     cards: dict[str, Node] = field(default_factory=dict)
     has_more: bool = False
     missed: Node | None = None
-    """The newest card that found no room; a view's cursor starts there."""
+    """The newest card that did not fit; a view's cursor starts there."""
 
     @property
     def full(self) -> bool:
@@ -85,7 +85,7 @@ def select(
         chosen.take(page)
         if chosen.full:
             break
-    # The fill below decides anew what is left over: it sees every card that the layers could not take.
+    # The fill below selects from what is left: it reads every card that the layers could not take.
     chosen.has_more, chosen.missed = False, None
     status = None if view == "explore" else statuses.OPEN
     # More by the number already taken, because those may be the newest cards and are skipped.

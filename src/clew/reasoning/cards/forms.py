@@ -1,4 +1,4 @@
-"""Reading a card from any form (object, JSON text, `key: value` lines, plain text) into one normal form; templates."""
+"""Parses a card from any form (object, JSON text, `key: value` lines, plain text) and normalizes it; templates."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card in its normal form. Without an id it gets one when written."""
+    """A card in its normalized form. Without an id it gets one when written."""
 
     id: str | None
     type: str
@@ -61,7 +61,7 @@ class Card:
 
 
 def read_card(given: str | Json, forced_type: str | None = None, default_type: str = "note") -> Card:
-    """Read a card from any form. `forced_type` wins over the type that the card names."""
+    """Parse a card from any form. `forced_type` takes precedence over the type that the card names."""
     raw = given if isinstance(given, dict) else _from_text(given)
     kind = forced_type or check_card_type(_string(raw, "type", 128) or default_type)
     card = Card(
@@ -80,10 +80,10 @@ def read_card(given: str | Json, forced_type: str | None = None, default_type: s
 
 
 def parse_lines(text: str) -> Json:
-    """Read `key: value` lines as an object, or the whole text as the card's text. Never refuses anything.
+    """Parse `key: value` lines as an object, or the whole text as the card's text. Never refuses anything.
 
-    Lines are read as fields if the first one names a key of a card. A line that is indented or is no field continues
-    the value above it; so do the receipts `CMD:` and `LINK:` inside of a text.
+    Lines are parsed as fields if the first one names a key of a card. A line that is indented or is not a field
+    continues the value above it; so do the receipts `CMD:` and `LINK:` inside of a text.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
     opening = _FIELD.fullmatch(first)
@@ -91,7 +91,7 @@ def parse_lines(text: str) -> Json:
         return {"text": text}
     fields = _gather(text)
     tags = fields.pop("tags", None)
-    # A meta line that is no JSON object stays text under its own key.
+    # A meta line that is not a JSON object is kept as text under its own key.
     meta = _object(fields.get("meta"))
     if meta is not None:
         fields.pop("meta")
@@ -138,7 +138,7 @@ def _object(value: str | None) -> Json | None:
 
 def _from_text(text: str) -> Json:
     stripped = text.strip()
-    # Text in braces is meant as JSON. Keeping broken JSON as a note's text would hide the mistake.
+    # Text in braces is meant as JSON. Storing broken JSON as a note's text would hide the mistake.
     if stripped.startswith("{") and stripped.endswith("}"):
         try:
             parsed: Any = orjson.loads(stripped)
@@ -200,7 +200,7 @@ def example_call() -> Suggestion:
 
 
 def lost_edges(card: Card) -> list[Hint]:
-    """Edges that were written inside the card, where they link nothing."""
+    """Edges that were written inside the card, where they are ignored."""
     return [{"kind": "misplaced", "field": key} for key in ("supports", "blocks") if key in card.meta]
 
 
@@ -214,14 +214,14 @@ DOUBT_PROPOSAL = (
 )
 OUTCOME_PROPOSAL = "RESULT: what came out\nLINK: where it can be seen"
 CLAIM_PROPOSAL = "What must hold for: "
-"""How a title began that views once proposed; such cards are in stores."""
+"""Prefix of titles that views once proposed; existing stores contain such cards."""
 _PROPOSALS = frozenset(" ".join(text.split()) for text in (TEST_PROPOSAL, COUNTER_PROPOSAL, DOUBT_PROPOSAL))
-"""Texts that the engine and the views propose in place of an author's own words. A card with such a text is stored,
-but counts for nothing until it is rewritten, which its answer says."""
+"""Placeholder texts that the engine and the views propose for an author to replace. A card with such a text is stored,
+but does not count until it is rewritten, which its response reports."""
 
 
 def is_form(title: str | None, text: str | None) -> bool:
-    """Whether a card is an unfilled form: it contains `<fill`, or the text of a template or proposal."""
+    """Whether a card is an unfilled template: it contains `<fill`, or the text of a template or proposal."""
     parts = [" ".join(part.split()) for part in (title, text) if part and part.strip()]
     if any(is_unfilled(part) or any(line in part for line in OUTCOME_PROPOSAL.splitlines()) for part in parts):
         return True
@@ -229,7 +229,7 @@ def is_form(title: str | None, text: str | None) -> bool:
 
 
 def _refuse_form(card: Card) -> None:
-    """Refuse an unfilled form. The dispatcher checks arguments only; a card may be JSON or lines inside of one text."""
+    """Refuse an unfilled template. The dispatcher checks arguments only; a card may be JSON or lines inside a text."""
     if any(is_unfilled(part) for part in (card.title or "", card.text or "")):
         way = suggest("think_template", "Shows the form again.", "medium", type=card.type)
         ways = [way] if card.type in CARD_FORMS else []

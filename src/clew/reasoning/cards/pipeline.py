@@ -39,7 +39,7 @@ SUMMARY = 2000
 
 @dataclass(frozen=True, slots=True)
 class DecisionNote:
-    """Title and format of the note that sums up the decision."""
+    """Title and format of the note that summarizes the decision."""
 
     title: str = "Decision"
     format: str = "text"
@@ -64,7 +64,7 @@ def write_pipeline(
     step: StepFocus | None = None,
     note: DecisionNote | None = None,
 ) -> PipelineWritten:
-    """Write the given stages in order, each supporting the one before, and a note about the decision if wanted."""
+    """Write the given stages in order, each supporting the one before, and a note about the decision if requested."""
     # All stages are read and checked before the first card is written.
     cards = _stage_cards(stages, statuses or {})
     written: list[tuple[str, CardWritten]] = []

@@ -25,7 +25,7 @@ FrontierLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kin
 
 
 def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | None = None) -> list[dict[str, Any]]:
-    """Cards as JSON; a card that rests on a fallen premise is marked `suspect`."""
+    """Cards as JSON; a card that depends on a withdrawn premise is marked `suspect`."""
     doubts = suspects(ctx, scope, [card.id for card in cards], as_of)
     return [
         {**node_json(card), "suspect": doubts[card.id].to_json()} if card.id in doubts else node_json(card)
@@ -34,12 +34,12 @@ def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | N
 
 
 def lens_of(args: ReadPlace, step: StepFocus | None) -> Lens:
-    """The lens for the arguments of a read."""
+    """The visibility filter for the arguments of a read."""
     return Lens(args.drafts, step, as_of=args.as_of)
 
 
 def seen_at(ctx: Context, args: ReadPlace) -> int:
-    """The seq by which the same answer can be asked for again."""
+    """The seq with which the same response can be requested again."""
     return ctx.ws.seq if args.as_of is None else min(args.as_of, ctx.ws.seq)
 
 
@@ -173,7 +173,7 @@ NEXT_BUDGET = Budget(
     16_000,
     keep=("candidate", "branch", "graph_doc"),
 )
-"""The candidate is what was asked for, so it is cut last."""
+"""The candidate is the main result, so it is truncated last."""
 
 
 @operation("think_next", budget=NEXT_BUDGET)

@@ -1,4 +1,4 @@
-"""Subgoals: a question gets a graph and a trace of its own to be worked out in; its answer is brought back."""
+"""Subgoals: a question gets a separate graph and trace to be worked out in; its answer is copied back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> Json:
     known = _open_subgoal(ctx, scope, question, args)
     if known is not None:
         return _answer(ctx, scope, known.id, known.meta or {}, None)
-    # The id is drawn first, because the child's documents are named after it.
+    # The id is allocated first, because the child's documents are named after it.
     subgoal_id = next_card_id(ctx)
     child = {
         "child_graph_doc": check_name(args.child_graph_doc or f"{subgoal_id}-graph", "child_graph_doc"),
@@ -90,7 +90,7 @@ def _question(ctx: Context, scope: Scope, question_id: str) -> Node:
 
 
 def _open_subgoal(ctx: Context, scope: Scope, question: Node, args: ThinkSubgoalOpen) -> Node | None:
-    """The question's open subgoal with the same documents, if the call names any: then a repeated call finds it."""
+    """The question's open subgoal with the same documents, if the call names any: a repeated call finds it."""
     wanted = {"child_graph_doc": args.child_graph_doc, "child_trace_doc": args.child_trace_doc}
     named = {key: value.strip() for key, value in wanted.items() if value is not None}
     if not named:

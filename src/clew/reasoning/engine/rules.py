@@ -51,7 +51,7 @@ def _unpublished(part: CardSlice, card: Node) -> bool:
     lane = any(tag.startswith(AGENT_LANE) for tag in card.tags) and SHARED_LANE not in card.tags
     if not (DRAFT in card.tags or lane) or card.id.startswith(PUBLISHED) or PUBLISHED + card.id in part.by_id:
         return False
-    # Old drafts that nobody pinned are ignored: naming them for ever would be noise.
+    # Old unpinned drafts are ignored: naming them forever would be noise.
     return pinned(card) or part.now_ms - card.last_ts_ms <= RECENT_MS
 
 
@@ -113,7 +113,7 @@ def _low_hypothesis(part: CardSlice) -> Findings:
 
 def _least_sure(part: CardSlice, cards: list[Node]) -> tuple[float, Node]:
     rated = [(confidence(part, card), card) for card in cards]
-    # Ties are broken (newest, then id), because the same state must give the same answer.
+    # Ties are broken (newest, then id), because the same state must give the same response.
     return min(rated, key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
 
 

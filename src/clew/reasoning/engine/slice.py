@@ -1,7 +1,7 @@
-"""The input of the engine (cards, edges among them, the last trace entries) and how it weighs a card.
+"""The input of the engine (cards, edges among them, the last trace entries) and its scoring of a card.
 
 Evidence is rated by its receipts (`CMD:` and `LINK:` lines), its source and its links; a test by its command and the
-age of its result. The confidence of a claim follows from what supports it and what blocks it.
+age of its result. The confidence of a claim is computed from the cards that support it and those that block it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CardSlice:
     blocked: dict[str, list[Node]] = field(default_factory=dict)
     trace: tuple[Mapping[str, Any], ...] = ()
     now_ms: int = 0
-    """The newest time in the slice, which serves as the present: the engine has no clock."""
+    """The newest time in the slice, used as the current time: the engine has no clock."""
 
     def of_type(self, *types: str) -> list[Node]:
         return [card for card in self.cards if card.type in types]
@@ -42,7 +42,7 @@ class CardSlice:
         return [item for item in found if not types or item.type in types]
 
     def evidence_for(self, card: Node) -> list[Node]:
-        """The evidence that supports a card, without unfilled forms."""
+        """The evidence that supports a card, without unfilled templates."""
         return [item for item in self.supporters_of(card, "evidence") if not is_placeholder(item)]
 
 
@@ -98,13 +98,13 @@ def is_placeholder(card: Node) -> bool:
 
 
 DAY_MS = 86_400_000
-# Defaults of the contract; a card may set its own.
+# Defaults of the contract; a card may override them.
 DEFAULT_STALE_DAYS = 30
 MOST_STALE_DAYS = 3650
 
 
 def receipt(text: str | None, tag: str) -> str | None:
-    """The text of the first `CMD:` or `LINK:` line that is no placeholder."""
+    """The text of the first `CMD:` or `LINK:` line that is not a placeholder."""
     for line in (text or "").splitlines():
         stripped = line.strip().lstrip("-*+• ").strip()
         # People also write `cmd:` and `Cmd:`, and put the line into a list.
@@ -170,7 +170,7 @@ def _urgency(test: RunnableTest) -> tuple[int, int, int, str]:
 
 
 def stale_after_ms(meta: Mapping[str, Any] | None) -> int:
-    """How long a test's result stays fresh: from `meta.run`, which the seed prefers, else from `meta`."""
+    """How long a test's result is fresh: from `meta.run`, which the seed prefers, else from `meta`."""
     found = {**(meta or {}), **_inner(meta or {}, "run")}
     exact, days = found.get("stale_after_ms"), found.get("stale_after_days")
     if isinstance(exact, int) and not isinstance(exact, bool) and exact >= 0:
@@ -206,7 +206,7 @@ def confidence(part: CardSlice, card: Node) -> float:
 
 
 def _confidence(part: CardSlice, card: Node, depth: int, above: frozenset[str]) -> float:
-    # Claims that support each other in a circle must not raise each other.
+    # Claims that support each other in a cycle must not raise each other.
     if card.id in above:
         return UNSURE
     if card.type == "evidence":

@@ -1,4 +1,4 @@
-"""Conflicts of graph merges: recorded until somebody decides them, and not reported again afterwards."""
+"""Conflicts of graph merges: recorded until they are resolved, and not reported again afterwards."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class KeyClash:
     def id(self, workspace: str) -> str:
         """The id of the conflict. It depends on the incoming version, but not on later changes at the destination."""
         parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
-        # No name may hold this sign, so different parts never give the same text.
+        # No name may contain this character, so different parts never give the same text.
         text = "\x1f".join(str(part) for part in parts)
         return f"CONFLICT-{digest(text, 16)}"
 
 
 @dataclass(frozen=True)
 class Merged(TableRow):
-    """A version of a key that a destination has dealt with: it was merged, or somebody decided about it."""
+    """A version of a key that a destination has processed: it was merged, or its conflict was resolved."""
 
     TABLE: ClassVar[str] = "graph_merged"
     KEY: ClassVar[tuple[str, ...]] = ("from_branch", "into_branch", "doc", "kind", "key")
@@ -78,7 +78,7 @@ class Merged(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class GraphConflict(TableRow):
-    """A clash that waits for a decision, or that was decided."""
+    """A conflict that waits for a decision, or that was resolved."""
 
     TABLE: ClassVar[str] = "graph_conflict"
     OBJECTS: ClassVar[frozenset[str]] = frozenset({"base", "theirs", "ours"})
@@ -106,7 +106,7 @@ def preview(ctx: Context, clash: KeyClash) -> Json:
 
 
 def record(ctx: Context, clash: KeyClash) -> tuple[Json, bool]:
-    """Record the conflict; returns it and whether it is new. A known one only gets the destination's present state."""
+    """Record the conflict; returns it and whether it is new. A known one only gets the destination's current state."""
     wanted = _conflict(ctx, clash)
     known = find(ctx, wanted.id)
     if known is not None:
@@ -138,7 +138,7 @@ def close(ctx: Context, conflict: GraphConflict, how: str) -> None:
 
 
 def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str) -> int | None:
-    """The version of a key that the destination has dealt with last."""
+    """The version of a key that the destination has processed last."""
     found = find_record(ctx.tx, ctx.workspace, Merged, source.id, into.id, doc, kind.name, key)
     return None if found is None else found.seq
 
@@ -158,7 +158,7 @@ def conflict_json(ctx: Context, conflict: GraphConflict) -> Json:
         **picked(conflict, "created_at_ms", "resolved_at_ms"),
     }
     if conflict.status == statuses.OPEN:
-        # The present state of the destination: use_into would keep this one.
+        # The current state of the destination: use_into would keep this one.
         kind = KINDS[conflict.kind]
         state = kind.at(ctx, chain(ctx, into), conflict.doc, conflict.key)
         shown["ours"] = None if state is None else kind.show(state)
@@ -185,7 +185,7 @@ def _inbox_item(ctx: Context, conflict: GraphConflict, by: str | None) -> InboxI
 
 
 def _ways(shown: Json) -> dict[str, bool]:
-    """What a person can do: mix a node that both sides have, field by field; or remove a node with its edges."""
+    """The possible actions: merge a node that exists on both sides field by field; or remove a node with its edges."""
     removed = [bool(shown[side] is None or shown[side].get("deleted")) for side in ("theirs", "ours")]
     is_node = shown["kind"] == "node"
     return {"mixes": is_node and not any(removed), "removes": is_node and removed[0]}

@@ -72,7 +72,7 @@ class Merger:
     base_view: list[BranchPart]
 
     def take(self, kind: DiffKind, theirs: State) -> None:
-        """Decide about one key and carry it out."""
+        """Decide about one key and apply the decision."""
         ctx, key = self.ctx, kind.key(theirs)
         # This record makes merges idempotent: it holds the version of the branch that was merged or decided last.
         known = seen(ctx, self.source, self.into, self.doc, kind, key)
@@ -159,7 +159,7 @@ class Merger:
 
 
 MOST_WHOLE, MOST_TEXT = 20, 2000
-"""How many conflicts are shown with their states, and how much of each text: 200 whole ones could have 20 MB."""
+"""How many conflicts include their states, and how much of each text: 200 whole ones could have 20 MB."""
 MERGE_BUDGET = Budget(
     (
         *(Drop(f"conflicts[].{side}.meta") for side in SIDES),
@@ -206,7 +206,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> Json:
 
 
 def _brief(conflict: Json, whole: bool) -> Json:
-    """A conflict for the answer of a merge: with texts cut, and without states beyond the first ones."""
+    """A conflict for the response of a merge: with texts truncated, and without states beyond the first ones."""
     if not whole:
         return {name: value for name, value in conflict.items() if name not in SIDES}
     states = {side: _cut(conflict[side]) for side in SIDES}
@@ -244,7 +244,7 @@ def _ends(ctx: Context, args: GraphMerge) -> tuple[Branch, Branch]:
 def _changed(
     ctx: Context, source: Branch, doc: str, after: int, limit: int
 ) -> tuple[list[tuple[DiffKind, State]], bool]:
-    """The present version of every key written on the branch itself, in the order of writing."""
+    """The current version of every key written on the branch itself, in the order of writing."""
     found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
         sql = (

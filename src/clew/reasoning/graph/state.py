@@ -36,7 +36,7 @@ class Node(TableRow):
     last_ts_ms: int
 
     def content(self) -> tuple[Any, ...]:
-        """Everything in which two versions can differ in meaning."""
+        """All fields in which two versions can differ in meaning."""
         return (self.type, self.title, self.text, self.status, self.tags, canonical_or_none(self.meta), self.deleted)
 
 

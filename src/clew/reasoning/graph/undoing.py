@@ -1,4 +1,4 @@
-"""Putting back what a write did to the graph: nodes and edges as they were before it."""
+"""Restores what a write changed in the graph: nodes and edges as they were before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.registry.write_log import LoggedWrite, Undone, changed_since, undoer
 from clew.store.events import last_authors
 
 OF_WORK = (*RESERVED, "plan:")
-"""Nodes that tasks write and put back."""
+"""Nodes that tasks write and restore."""
 HANDLED = frozenset({"card_written", "card_changed", "card_linked", "card_published", "graph_applied"})
 
 
@@ -32,7 +32,7 @@ class ChangedNode:
 
     @property
     def is_card(self) -> bool:
-        """Nodes of work and of thoughts are written by their own packages, which put them back too."""
+        """Nodes of work and of thoughts are written by their own packages, which restore them too."""
         return not self.id.startswith(OF_WORK) and SESSION.match(self.id) is None
 
 

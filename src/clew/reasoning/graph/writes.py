@@ -118,7 +118,7 @@ class PlacedVersion:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a text filter searches; an edge has none."""
+        """The text that a text filter searches; empty for an edge."""
         return (folded(self.state.title, self.state.text),) if isinstance(self.state, Node) else ()
 
 
@@ -318,7 +318,7 @@ def _refuse_reserved(id: str, field: str) -> None:
 
 @transferred("node_substrings")
 def rebuild_substrings(tx: Transaction) -> None:
-    """The index of substrings has another form on each engine, so a copied store gets a new one."""
+    """The index of substrings differs between engines, so a copied store gets a new one."""
     for workspace in workspace_names(tx):
         found = find_workspace(tx, workspace)
         assert found is not None

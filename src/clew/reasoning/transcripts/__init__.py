@@ -1,1 +1,1 @@
-"""Session transcripts on disk: read, never stored; bounded in files, bytes and answers. Imports no store."""
+"""Session transcripts on disk: read, never stored; limited in files, bytes and responses. Imports no store."""

@@ -25,7 +25,7 @@ from clew.surroundings import directory, environment, home_directory, placed
 LONGEST_LINE = 4 << 20
 """Longer lines are skipped: no message is that long, and one line must not fill the memory of the server."""
 MOST_PLACES = 50_000
-"""How many directory entries one call looks at."""
+"""Maximum number of directory entries per call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Allowance:
             yield part
         finally:
             self.take(part.used)
-            # Kept once it was set: a later file that fits must not hide that an earlier one was cut.
+            # Never cleared: a later file that fits must not hide that an earlier one was truncated.
             self.ran_out = self.ran_out or part.ran_out
 
 
@@ -84,7 +84,7 @@ def root_directory(given: str | None, anywhere: bool) -> Path:
             raise invalid("root_dir", "must be the path of a directory", kind="value")
         folder = placed(given)
         if not anywhere and not _is_agent_directory(folder):
-            # Nothing about whether it exists, so that a caller cannot probe.
+            # Does not reveal whether it exists, so that a caller cannot probe.
             message = f"root_dir {shorten(given, 120)}: not a directory of agent sessions"
             recovery = "Leave root_dir out; only a call from this machine's shell (clew call) reads other directories."
             raise ClewError("NOT_FOUND", message, recovery)
@@ -97,7 +97,7 @@ def root_directory(given: str | None, anywhere: bool) -> Path:
 
 
 def _is_agent_directory(folder: Path) -> bool:
-    """Whether a directory is one of `default_roots`, or lies below one."""
+    """Whether a directory is one of `default_roots`, or inside of one."""
     try:
         # Resolved, because a link in an agent's directory may point anywhere. A loop of links raises RuntimeError.
         wanted = folder.resolve()
@@ -154,7 +154,7 @@ def _details(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 
 def _newest_first(found: list[tuple[int, str, TranscriptFile]]) -> list[TranscriptFile]:
-    # The name decides between equal times, so that the order is the same for every call.
+    # Ties on time are broken by name, so that the order is the same for every call.
     return [file for _, _, file in sorted(found, key=lambda item: (-item[0], item[1]))]
 
 
@@ -204,7 +204,7 @@ def _reason(problem: Exception) -> str:
     return problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
 
 
-# The rest of this module parses lines: what a line says, and which session and project a file belongs to.
+# The rest of this module parses lines: the message in a line, and which session and project a file belongs to.
 #
 # Codex writes `{"type": "session_meta", "payload": {...}}` and `{"type": "response_item", "payload": {"type":
 # "message", ...}}`; older versions wrote the payloads alone. Claude Code writes `{"type": "user", "sessionId": ...,
@@ -295,7 +295,7 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-# How much of a file is read to learn its session and directory; they stand in its first lines.
+# How much of a file is read to find its session and directory, which are in its first lines.
 HEAD_BYTES = 256 << 10
 HEAD_LINES = 40
 EARLY = ("user", "developer")
@@ -309,7 +309,7 @@ class SessionInfo:
     hints: tuple[str, ...] = ()
 
     def joined(self, other: SessionInfo) -> SessionInfo:
-        """With what another line adds; what was found first stays."""
+        """Merge fields from another line; existing values are kept."""
         hints = tuple(dict.fromkeys([*self.hints, *other.hints]))
         return SessionInfo(self.id or other.id, self.ts or other.ts, self.cwd or other.cwd, hints)
 
@@ -318,11 +318,11 @@ class SessionInfo:
         return not prefix or _any_below(prefix.rstrip("/"), (self.cwd, *self.hints))
 
     def belongs_to(self, project: str) -> bool:
-        """Whether it is a session of this project. Any text can name a directory, so a recorded one wins over hints."""
+        """Whether it is a session of this project. Any text can name a directory, so a recorded one has precedence."""
         return _any_below(project, (self.cwd,) if self.cwd else self.hints)
 
     def project(self) -> Json:
-        """Where the session worked; `confidence` is of 100, by BranchMind's figures."""
+        """The session's project; `confidence` is of 100, by BranchMind's figures."""
         place = self.cwd or next(iter(self.hints), None)
         if place is None:
             return {"id": "unknown", "name": "unknown", "confidence": 0}

@@ -104,7 +104,7 @@ def start_scan(ctx: Context, args: Any) -> TranscriptPass:
 
 
 def transcript_id(path: str, byte: int) -> str:
-    """The id of a place in a transcript: `open` shows it, and other records can link to it."""
+    """The id of a position in a transcript: `open` shows it, and other records can link to it."""
     return f"transcript:{path}@{byte}"
 
 
@@ -121,9 +121,9 @@ def warn_of_limits(ctx: Context, scan: TranscriptPass) -> None:
         )
 
 
-# A file gets at least this much, so that the halving in `_matches` does not end in crumbs.
+# A file gets at least this much, so that the halving in `_matches` does not end in tiny parts.
 LEAST_SHARE = 1 << 20
-# Characters that JSON does not escape, so that a query of them can be looked for in the raw line.
+# Characters that JSON does not escape, so that a query with only these can be searched in the raw line.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.:-]+")
 
 SEARCH_BUDGET = Budget(
@@ -151,7 +151,7 @@ class TranscriptsSearch(Scanning):
 
 @dataclass
 class Hits:
-    """Matching messages, each once if asked so, and their number for each project."""
+    """Matching messages, without duplicates if requested, and their number for each project."""
 
     args: TranscriptsSearch
     found: list[Json] = field(default_factory=list)
@@ -232,15 +232,15 @@ def _matches(
 
 
 def may_hold(raw: bytes, query: str) -> bool:
-    """Whether the raw line may hold the query, so that parsing it is worthwhile.
+    """Whether the raw line may contain the query, so that parsing it is worthwhile.
 
-    Plain characters stand unescaped in JSON, except where a writer escaped them by number (`\\u0041`).
+    Plain characters are unescaped in JSON, unless a writer escaped them by number (`\\u0041`).
     """
     return not _PLAIN.fullmatch(query) or query.encode() in raw or b"\\u00" in raw
 
 
 def snippet(text: str, query: str, most: int) -> str:
-    """The part of a text around the query, on one line of at most `most` characters."""
+    """The snippet of a text around the query, on one line of at most `most` characters."""
     place = max(text.find(query), 0)
     start = max(0, min(place - (most - len(query)) // 2, len(text) - most))
     part = " ".join(text[start : start + most].split())
@@ -260,7 +260,7 @@ _SAYS_SO = re.compile(
     r"|^ {0,3}#{1,6} \W{0,4}(?:\w+ )?(?:summary|recap|in short|conclusions?|выводы?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words that mark a summary of any length, and headings: in English and Russian, for the seed's agents write both."""
+"""Words that mark a summary of any length, and headings: in English and Russian, as the seed's agents write both."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
 DIGEST_BUDGET = texts_budget(
@@ -327,7 +327,7 @@ def sums_up(spoken: TranscriptMessage) -> bool:
     """Whether a message looks like a summary: it is marked as one, has such a heading, or is a longer list."""
     if spoken.summary or _SAYS_SO.search(spoken.text):
         return True
-    # A heading such as "Done" also begins short remarks, and a short list may be anything; hence the least lengths.
+    # A heading such as "Done" also begins short remarks, and a short list may be anything; hence the minimum lengths.
     bullets, size = len(_BULLET.findall(spoken.text)), len(spoken.text)
     headed = _HEADING.search(spoken.text) is not None and (bullets >= 1 or size >= 120)
     return headed or (bullets >= 3 and size >= 200)

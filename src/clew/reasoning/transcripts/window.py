@@ -1,4 +1,4 @@
-"""transcripts_open: the messages around one place of a transcript, with bounded reads however large the file is."""
+"""transcripts_open: the messages around one position of a transcript, with bounded reads however large the file is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clew.registry.record import Opened, opener
 COUNTED = 256 << 20
 """How many bytes are read to find a line by its number."""
 AROUND = 16 << 20
-"""How many bytes are read before and after the place."""
+"""How many bytes are read before and after the position."""
 BLOCK = 1 << 20
 
 OPEN_BUDGET = texts_budget(
@@ -90,7 +90,7 @@ def _read(ctx: Context, args: TranscriptsOpen) -> Json:
 
 @opener("transcript")
 def open_transcript(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    """The messages at one place of a recorded session; None if it does not exist or this caller may not read it."""
+    """The messages at one position of a recorded session; None if it does not exist or this caller may not read it."""
     match = TRANSCRIPT.fullmatch(id)
     assert match is not None, f"{id} has another form"
     ref = TranscriptRef(path=match.group(1), byte=int(match.group(2)))
@@ -186,11 +186,11 @@ def _entry(line: Line, numbered: bool) -> Json | None:
 
 
 QUOTED, LONGEST_QUOTE, SHORTEST_QUOTE = 4_000, 400, 100
-"""Characters that a suggested note quotes in all, and of one message."""
+"""Maximum characters that a suggested note quotes in total, and of one message."""
 
 
 def _suggest_note(ctx: Context, args: TranscriptsOpen, found: Json) -> None:
-    """Suggest a note that keeps these messages, with their place and the step that is in focus."""
+    """Suggest a note that quotes these messages, with their position and the step that is in focus."""
     ref, entries = found["ref"], found["entries"]
     if not entries:
         return
@@ -204,7 +204,7 @@ def _suggest_note(ctx: Context, args: TranscriptsOpen, found: Json) -> None:
 
 
 def _quoted(entries: list[Json], byte: int, limit: int) -> str:
-    """The messages around the place: at most half as much as the caller has room for, for they stand there twice."""
+    """The messages around the position: at most half of the caller's budget, because they appear in it twice."""
     room = min(limit // 2, QUOTED)
     count = min(len(entries), max(room // LONGEST_QUOTE, 1))
     here = next((number for number, entry in enumerate(entries) if entry["byte"] >= byte), len(entries) - 1)

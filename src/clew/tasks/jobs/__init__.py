@@ -1,1 +1,1 @@
-"""Delegated work: jobs, claims on them, what was said about them, and runners. Nothing here executes anything."""
+"""Delegated work: jobs, claims on them, their events, and runners. Nothing here executes anything."""

@@ -1,6 +1,6 @@
 """Attention: which jobs need a person, derived from the marks that events leave on a job; the inbox order.
 
-`work_state` summarises the jobs and runners beside a plan or task for the state line.
+`work_state` summarises the jobs and runners related to a plan or task for the state line.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from clew.tasks.jobs.queue import EXPIRED
 from clew.tasks.jobs.runners import OFFLINE, RunnerStatus, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
 
-# These conditions repeat `attention_of` in SQL, so that the database sorts and cuts the inbox; 0 sorts first. Marks are
-# seqs of a job's events: a question whose seq is higher than that of the last answer is still open.
+# These conditions repeat `attention_of` in SQL, so that the database sorts and limits the inbox; 0 sorts first. Marks
+# are seqs of a job's events: a question whose seq is higher than that of the last answer is still open.
 HAS_ERROR = f"CASE WHEN status = '{RUNNING}' AND error_seq > checkpoint_seq THEN 0 ELSE 1 END"
 NEEDS_MANAGER = f"CASE WHEN status IN ('{RUNNING}', '{QUEUED}') AND question_seq > manager_seq THEN 0 ELSE 1 END"
 NEEDS_PROOF = (
@@ -28,7 +28,7 @@ RUNNING_FIRST = f"CASE status WHEN '{RUNNING}' THEN 0 WHEN '{QUEUED}' THEN 1 ELS
 
 OPEN = f"status IN ('{RUNNING}', '{QUEUED}')"
 INBOX_ORDER = f"{HAS_ERROR}, {NEEDS_MANAGER}, {NEEDS_PROOF}, {STALE}, {RUNNING_FIRST}, updated_at_ms DESC, number"
-"""Jobs that need somebody come first. Takes one parameter: the present time."""
+"""Jobs that need a person come first. Takes one parameter: the current time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Attention:
 
     @property
     def mark(self) -> str:
-        """The most important need as one sign: `!`, `?`, `~`, or nothing."""
+        """The most important need as one character: `!`, `?`, `~`, or nothing."""
         if self.has_error:
             return "!"
         if self.needs_manager:
@@ -62,7 +62,7 @@ def attention_of(job: Job, now_ms: int) -> Attention:
 
 
 def last_seq(job: Job, attention: Attention) -> int:
-    """The seq of the event to show: the one that needs attention, else the newest that says something."""
+    """The seq of the event to show: the one that needs attention, else the newest that is not a heartbeat."""
     if attention.has_error:
         return job.error_seq
     if attention.needs_manager:
@@ -75,7 +75,7 @@ def last_seq(job: Job, attention: Attention) -> int:
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """The job that the state line names."""
+    """The job in the state line."""
 
     job: Job
     attention: Attention

@@ -36,7 +36,7 @@ class JobFilter(Bounded):
 
 
 def conditions(ctx: Context, args: JobFilter) -> tuple[dict[str, str], str, list[Any]]:
-    """The filters that were given, and the same as an SQL condition with its parameters."""
+    """The given filters, and the same as an SQL condition with its parameters."""
     given = {
         "status": check_status(args.status) if args.status is not None else None,
         "task": explicit_target(args),
@@ -62,7 +62,7 @@ def list_lines(result: Json, default_workspace: str) -> list[str]:
 
 
 def longer_list(result: Json) -> list[str]:
-    """How to see more jobs. They move in their order all the time, so a list of them has no pages; it grows."""
+    """How to see more jobs. Their order changes all the time, so the list has no pages; its limit grows."""
     if not result.get("has_more") or result.get("truncated") or not 0 < result.get("count", 0) < MOST:
         return []
     return [f"MORE: limit={min(2 * result['count'], MOST)}"]
@@ -91,7 +91,7 @@ def tasks_jobs_list(ctx: Context, args: JobFilter) -> Json:
     filters, where, params = conditions(ctx, args)
     limit = clamped(args.limit, 1, MOST)
     where += " ORDER BY updated_at_ms DESC, number LIMIT ?"
-    # One more than is shown tells whether there are more.
+    # One more than is shown detects whether there are more.
     jobs = select(ctx.tx, ctx.workspace, Job, where, *params, limit + 1)
     return {
         "workspace": ctx.workspace,
@@ -126,7 +126,7 @@ def open_lines(result: Json, default_workspace: str) -> list[str]:
 
 
 def _next_before(whole: int | None, result: Json) -> int | None:
-    """Where older events go on if a budget removed some: before the oldest that is shown."""
+    """The cursor for older events if a budget removed some: before the oldest that is shown."""
     events = result.get("events")
     return int(events[-1]["seq"]) if events else None
 
@@ -206,7 +206,7 @@ TAIL_BUDGET = Budget(
         Drop("count"),
         Drop("workspace"),
         Trim("events", drop="last", follow=Follow("next_after_seq", _next_after), more="has_more"),
-        Drop("events"),  # whoever follows a thread can do without an event, not without its place
+        Drop("events"),  # a reader of a thread can do without an event, not without its position
         Drop("has_more"),
     ),
     keep=("job_id", "after_seq"),  # not next_after_seq: no event was shown, so reading must continue at after_seq

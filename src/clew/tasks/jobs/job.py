@@ -23,7 +23,7 @@ STATUSES = (QUEUED, RUNNING, *TERMINAL)
 PRIORITIES = ("HIGH", "MEDIUM", "LOW")  # in the order in which runners take them
 
 DEFAULT_KIND = "codex_cli"
-# Field limits of BranchMind's contract, which cuts longer texts.
+# Field limits of BranchMind's contract, which truncates longer texts.
 MAX_TITLE, MAX_PROMPT, MAX_SUMMARY, MAX_MESSAGE = 200, 50_000, 800, 400
 MAX_KIND, MAX_RUNNER, MAX_LEASE_RUNNER = 64, 128, 256
 MAX_REFS, MAX_REF = 32, 128
@@ -205,7 +205,7 @@ def check_status(value: str, allowed: tuple[str, ...] = STATUSES) -> str:
 
 
 def cut(ctx: Context, text: str, limit: int, field: str) -> str:
-    """The text cut to `limit` characters, with a warning if something was lost."""
+    """The text truncated to `limit` characters, with a warning if something was lost."""
     trimmed = text.strip()
     if len(trimmed) <= limit:
         return trimmed

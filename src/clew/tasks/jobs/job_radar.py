@@ -101,7 +101,7 @@ def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     marks = placeholders(len(held)) or "''"
     lost = f"{EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})"
     where = f"status = '{RUNNING}' AND ({lost}) ORDER BY number LIMIT ?"
-    # One more than is shown, so that has_more can be told.
+    # One more than is shown, to compute has_more.
     params = (ctx.now_ms, *sorted(held), MOST_ISSUES + 1)
     for job in select(ctx.tx, ctx.workspace, Job, where, *params):
         if job.expired(ctx.now_ms):
@@ -116,7 +116,7 @@ LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
 
 
 def radar_lines(result: Json, default_workspace: str) -> list[str]:
-    """A filter or a budget may have removed any list; only the status tells that no runner is alive."""
+    """A filter or a budget may have removed any list; only the status shows that no runner is alive."""
     runners = result.get("runner_leases", {}).get("runners", [])
     gone = result.get("runner_leases_offline", {}).get("runners", [])
     issues = result.get("runner_diagnostics", {}).get("issues", [])

@@ -163,7 +163,7 @@ class JobsClaim(Input):
 
 
 def _nothing_waits(ctx: Context, args: JobsClaim) -> Json | None:
-    # Bad arguments are refused even if no job waits; otherwise a runner would learn of its mistake only later.
+    # Invalid arguments are refused even if no job waits; otherwise a runner would see its mistake only later.
     check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
     waits = args.job is not None or next_job(ctx, args.allow_stale, args.kinds) is not None
     return None if waits else _nothing(ctx)
@@ -351,7 +351,7 @@ def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
 
 
 def cancel_job(ctx: Context, job: Job, reason: str, refs: tuple[str, ...]) -> None:
-    """Cancel a job that nobody wants any more; reports of its runner are refused from then on."""
+    """Cancel a job that is no longer wanted; reports of its runner are refused from then on."""
     summary = shorten(reason, MAX_MESSAGE)
     end_job(ctx, job, "CANCELED", summary, Remark(_ENDS["CANCELED"], summary, refs))
 
@@ -398,7 +398,7 @@ def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> Json:
     """
     job = _to_requeue(ctx, args)
     merge_meta(ctx, job, args.meta)
-    # A new revision voids the claim of the attempt before; a late report of its runner is refused.
+    # A new revision voids the claim of the previous attempt; a late report of its runner is refused.
     cleared: Json = dict.fromkeys(("runner", "claim_expires_at_ms", "summary", "completed_at_ms"))
     queued = replace(job, status=QUEUED, revision=job.revision + 1, **cleared)
     message = cut(ctx, args.reason or f"requeued from {job.status}", MAX_MESSAGE, "reason")

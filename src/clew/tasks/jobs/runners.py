@@ -95,22 +95,22 @@ def find_lease(ctx: Context, runner: str) -> RunnerLease | None:
 
 
 _HOLDS = "lease_expires_at_ms > ? AND lease_expires_at_ms <= ?"
-"""`RunnerLease.holds`: an end further away than any lease lasts comes from a clock that was set back."""
+"""`RunnerLease.holds`: an expiry later than any lease lasts comes from a clock that was set back."""
 
 
 def _held(ctx: Context) -> tuple[int, int]:
-    """What `_HOLDS` compares with."""
+    """The parameters of `_HOLDS`."""
     return ctx.now_ms, ctx.now_ms + LONGEST_TTL
 
 
 def active_leases(ctx: Context) -> list[RunnerLease]:
-    """Leases that hold: live runners first, then those that hold longest."""
+    """Valid leases: live runners first, then by latest expiry."""
     order = "CASE status WHEN 'live' THEN 0 ELSE 1 END, lease_expires_at_ms DESC, runner"
     return select(ctx.tx, ctx.workspace, RunnerLease, f"{_HOLDS} ORDER BY {order}", *_held(ctx))
 
 
 def expired_leases(ctx: Context, limit: int) -> list[RunnerLease]:
-    """Leases that do not hold, newest first."""
+    """Expired leases, newest first."""
     where = f"NOT ({_HOLDS}) ORDER BY updated_at_ms DESC, runner LIMIT ?"
     return select(ctx.tx, ctx.workspace, RunnerLease, where, *_held(ctx), limit)
 

@@ -43,7 +43,7 @@ _PROMPT = re.compile(r"[$>]\s+")
 
 
 def with_salvage(text: str, refs: list[str], job_id: str) -> list[str]:
-    """The given refs; if there are none besides the job's own id, the refs found in the text.
+    """The given refs; if there are none except the job's own id, the refs found in the text.
 
     The job's own id comes last, for navigation. It never counts as proof.
     """
@@ -88,7 +88,7 @@ def _ids(text: str, job_id: str) -> Iterator[str]:
 
 
 def _canonical(id: str) -> str:
-    """The id in the case in which it is stored. The tail of a card's id keeps its case, because authors choose it."""
+    """The id in its stored case. The tail of a card's id keeps its case, because authors choose it."""
     head, sign, tail = id.partition("-")
     if head.upper() == "CARD":
         return f"CARD{sign}{tail}"
@@ -111,7 +111,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """An event that is still to be written."""
+    """An event that is not written yet."""
 
     kind: str
     message: str
@@ -137,7 +137,7 @@ class JobEvent(Remark, TableRow):
 
 
 def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
-    """Write an event and update the job. A heartbeat after a heartbeat overwrites it, so that they do not pile up.
+    """Write an event and update the job. A heartbeat after a heartbeat overwrites it, so that they do not accumulate.
 
     Returns the job, the event as JSON, and whether it is a new event.
     """

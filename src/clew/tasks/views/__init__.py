@@ -1,1 +1,1 @@
-"""What a plan or task looks like: one module for each view. Imports the rest of tasks, and reasoning below it."""
+"""The views of a plan or task: one module for each. Imports the rest of tasks, and reasoning below it."""

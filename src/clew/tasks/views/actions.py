@@ -1,4 +1,4 @@
-"""The next action of a plan or task, with what may come before it: preparation, and placing the work on the map."""
+"""The next action of a plan or task, with what may come before it: preparation, and adding the work to the map."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """For whom an action is meant: their toolset, their focus (which a call may leave out), and whether leases bind."""
+    """The caller of an action: their toolset, their focus (which a call may omit), and whether leases apply."""
 
     toolset: str
     focus: str | None = None
@@ -80,7 +80,7 @@ class Actions:
     map: Action | None = None
     prep: Action | None = None
     map_first: bool = field(default=False)
-    """Whether placing the work on the map comes before closing its step."""
+    """Whether adding the work to the map comes before closing its step."""
 
     @property
     def primary(self) -> Action | None:
@@ -144,7 +144,7 @@ def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | Non
 
 
 def _reopen(ctx: Context, subject: Subject) -> Action | None:
-    """In a strict task: reopen a closed step whose premise no longer holds."""
+    """In a strict task: reopen a closed step whose premise was withdrawn."""
     fallen = reopened_steps(ctx, subject.work.id, subject.steps)
     step = next((step for step in subject.steps if step.id in fallen), None)
     if step is None:
@@ -162,19 +162,19 @@ def _finish(asker: Asker, work: Work) -> Action:
 def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
     gate = subject.gates[step.id]
     lease = subject.lease if asker.heeds_leases else None
-    # Closing would be refused while somebody else holds the step.
+    # Closing would be refused while another caller holds the step.
     if lease is not None and lease.holder != asker.agent:
         held = {"task": step.task, "step_id": step.id}
         return Action("lease", "tasks_step_lease_get", held, f"{step.path} is leased by {lease.holder}", step.path)
     if subject.work.reasoning_mode == "strict":
         lacks = examine(ctx, subject.work, step)
-        # What is missing are the author's own words, so the command shows for what, and the line says which card.
+        # Only the author has the missing words, so the command shows the template, and the line names the card.
         if lacks.missing:
             return Action("reason", "open", {"id": lacks.opens}, lacks.briefly(), step.path)
     args: Json = {**_target(asker, subject.work), "checkpoints": confirmations(gate)}
     purpose, form = "close the step once it holds", list(PROOF_FORM)
     if gate.missing_proof:
-        # A form for the missing proof, which itself is never accepted as proof.
+        # A template for the missing proof, which itself is never accepted as proof.
         purpose, whole = "close the step with its proof", {"checks": form, "checkpoint": list(gate.missing_proof)}
         args["proof"] = form if gate.missing_proof == ("tests",) else whole
     needs = tuple(name for name in gate.missing if name not in ALWAYS)
@@ -214,7 +214,7 @@ def _map_action(asker: Asker, subject: Subject, where: str) -> Action | None:
 
 
 def _prep(asker: Asker, subject: Subject, where: str, cards: Sequence[Node]) -> Action | None:
-    """Propose to question the step before it is closed, unless a preflight card for it exists."""
+    """Suggest to question the step before it is closed, unless a preflight card for it exists."""
     step = subject.first_open
     if step is None or any(PREFLIGHT in card.tags and step_tag(step) in card.tags for card in cards):
         return None

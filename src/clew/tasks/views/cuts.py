@@ -1,4 +1,4 @@
-"""The budgets of the views: the order in which each is cut. Texts first, then lists, then sections, handles last."""
+"""The budgets of the views: the order of truncation. Texts first, then lists, then sections, handles last."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from clew.reasoning.pack_parts import SHORTER_SIGNALS, WORDLESS_SIGNALS
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim, drops
 
-# Steps are applied in this order. A list is first shortened to a useful floor and emptied only when little else is
-# left to cut.
+# Steps are applied in this order. A list is first shortened to a useful minimum and emptied only when little else is
+# left to truncate.
 RADAR_STEPS: tuple[Step, ...] = (
     Clip("target.description", 400),
     Trim("radar.verify", drop="last", floor=2),
@@ -35,7 +35,7 @@ HANDOFF_BUDGET = Budget(
         Trim("handoff.risks", drop="last", floor=1),
         Trim("handoff.done", drop="first"),
         Trim("handoff.remaining", drop="last", floor=1),
-        # What is now stays: a handoff that does not say where the work stands is none.
+        # The current status is kept: a handoff without it is useless.
         *drops("unproven", "proof", "verify", "blockers", "next", of="radar."),
     ),
     16_000,
@@ -81,7 +81,7 @@ PACK_STEPS: tuple[Step, ...] = (
 )
 PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("radar", "workspace", "focus"))
 
-# The order in which an answer names the sections that were cut.
+# The order in which a response names the truncated sections.
 SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "engine", "capsule")
 
 _CARDS = Trim("memory.cards", "last", 0, "memory.cards_pagination", "last_seq", mixed=True)
@@ -136,11 +136,11 @@ OPTIONAL: tuple[Step, ...] = (
     Drop("engine"),
     _to(_CARDS, 1),
     *drops("memory", "signals", "delta"),
-    # Late, because the caller asked for it and it is small without its changes.
+    # Late, because the caller requested it and it is small without its changes.
     *drops("graph_diff", "step_focus", "steps", "radar", "target"),
     *drops("limits", "focus_previous", "focus_restored", "focus", "view"),
 )
-# The capsule is cut last, because it alone is enough to take the work over.
+# The capsule is truncated last, because it alone is enough to take the work over.
 CAPSULE: tuple[Step, ...] = (
     *drops("graph_diff", "last_event", of="capsule."),
     Drop("capsule.radar.verify"),

@@ -24,7 +24,7 @@ from clew.tasks.views.outlook import Subject
 
 ViewName = Literal["full", "focus_only", "smart", "explore", "audit"]
 DEFAULT_BUDGET = 12_000
-"""The budget that chooses the tier of a relevance-first view if the caller gives none."""
+"""The default budget that chooses the tier of a relevance-first view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def limits_for(view: str, budget: int | None, args: Any) -> SectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Where each list continues. Only items below its cursor are still to be shown."""
+    """The cursor of each list. Only items below it are still to be shown."""
 
     notes: int | None = None
     trace: int | None = None
@@ -186,7 +186,7 @@ def primary_ref(subject: Subject, cards: Sequence[Node]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The place of the work on the map of anchors."""
+    """The position of the work on the map of anchors."""
 
     where: str = UNKNOWN
     top_anchors: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ def gather(
 def _cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> CardPage:
     if limit == 0:
         return CardPage([], cursor, None, 0)
-    # A selection by relevance has no position to continue from, so further pages go by age.
+    # A selection by relevance has no cursor, so further pages go by age.
     if view == "full" or cursor is not None:
         return _newest_cards(ctx, scope, view, limit, cursor, lens)
     chosen = select(ctx, scope, view, limit, lens)
@@ -314,13 +314,13 @@ class EntryReader:
 
     def _filled(self, own: list[Json], rows: list[Row]) -> list[Json]:
         taken, room = {entry["seq"] for entry in own}, self.limit - len(own)
-        # Drafts are dropped from these rows, so twice as many as wanted are looked at.
+        # Drafts are dropped from these rows, so twice as many as wanted are read.
         others = [row for row in rows if row["seq"] not in taken][-2 * self.limit :]
         more = self._visible(others)[-room:] if room else []
         return sorted([*own, *more], key=lambda entry: entry["seq"])
 
     def _newest_missed(self, shown: list[Json], rows: list[Row]) -> int | None:
-        # Drafts that the view hides do not count as missed.
+        # Drafts that the view hides do not count as omitted.
         taken = {entry["seq"] for entry in shown}
         left = (row for row in reversed(rows) if row["seq"] not in taken)
         return next((int(row["seq"]) for row in left if self._visible([row])), None)

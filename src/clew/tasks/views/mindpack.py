@@ -67,7 +67,7 @@ MINDPACK_BUDGET = Budget(
         Clip("mindpack.summary", 400, whole_lines=True),
         Drop("changed"),
         Clip("mindpack.summary", MOST_LINE, whole_lines=True),
-        # The first line is the mindpack; what else is told of it goes before the line does.
+        # The first line is the mindpack; the other fields are dropped before it.
         *drops("latest_ref", "mindpack.ts_ms", "mindpack.doc", "updated", "workspace"),
         *drops("seq", "ref", of="mindpack."),
         Clip("mindpack.summary", 0, whole_lines=True),
@@ -94,7 +94,7 @@ def tasks_mindpack(ctx: Context, args: Mindpack) -> Json:
 
 
 def present_meta(ctx: Context) -> Meta:
-    """The content of a mindpack for the present focus."""
+    """The content of a mindpack for the current focus."""
     focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
     if focused is None:
         return {"version": VERSION, "focus": None}
@@ -104,7 +104,7 @@ def present_meta(ctx: Context) -> Meta:
 def meta_of(ctx: Context, view: StatusView) -> Meta:
     """The content of a mindpack for a view that was just built; its cards are reused if they are the usual ones."""
     wish, cards = view.wish, view.material.cards
-    # Other views select other cards: their mindpacks of the same state would differ and replace each other for ever.
+    # Other views select other cards: their mindpacks of the same state would differ and replace each other forever.
     usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None
     return _meta(ctx, view.subject, cards.nodes if usual else None)
 
@@ -141,7 +141,7 @@ def newest(ctx: Context) -> StoredMindpack | None:
 
 
 def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
-    # The reason says why a version was written, not what it contains.
+    # The reason explains why a version was written; it is not part of the content that is compared.
     return stored is None or {name: value for name, value in stored.meta.items() if name != "reason"} != meta
 
 

@@ -1,4 +1,4 @@
-"""What is new in a plan or task: last events, decisions, evidence, graph changes, and what came since the last look."""
+"""News of a plan or task: last events, decisions, evidence, graph changes, and changes since the last look."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Blockers, decisions and evidence: what somebody who takes over must know."""
+    """Blockers, decisions and evidence: what the next person or agent must know."""
 
     blockers: list[str]
     decisions: list[Signal]
@@ -136,7 +136,7 @@ def _of_evidence(item: Evidence) -> Signal:
 class GraphChanges:
     """The nodes and edges of a plan's or task's graph that another branch does not have, newest first.
 
-    Compared is its base branch, or, where it has none, the branch that is checked out, as in BranchMind.
+    The comparison is with its base branch, or, if it has none, the branch that is checked out, as in BranchMind.
     """
 
     base: str | None
@@ -190,14 +190,14 @@ SUMMARY = 140
 
 
 def baseline(ctx: Context, target: str) -> int | None:
-    """The seq up to which the target's news were shown last; None if never."""
+    """The seq up to which the target's news were last shown; None if never."""
     sql = "SELECT seq FROM portal_cursor WHERE workspace = ? AND tool = ? AND target = ?"
     found = ctx.tx.value(sql, ctx.workspace, TOOL, target)
     return None if found is None else int(found)
 
 
 def move_baseline(ctx: Context, target: str, seq: int) -> None:
-    """Everything up to `seq` was told. Of two callers at once the one who saw more decides."""
+    """Everything up to `seq` was shown. Of two concurrent callers the higher seq wins."""
     sql = (
         "INSERT INTO portal_cursor (workspace, tool, target, seq) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq"
@@ -244,7 +244,7 @@ class Since:
 def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since:
     """Notes and cards newer than `since`; nothing if there was no earlier look."""
     until = ctx.ws.seq
-    # At the first look everything would be news, so it shows nothing.
+    # At the first call everything would be new, so it shows nothing.
     since = until if since is None else since
     most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
     # A target's branch has no base, so only its own entries need to be read.

@@ -24,7 +24,7 @@ from clew.tasks.steps import CANCELED, Step, steps_of
 MOST_LINES = 20
 MOST_NEXT = 3
 MOST_RUNS = 6
-"""Paths of steps, or stretches of them, that one line names."""
+"""Maximum number of paths, or ranges of them, in one line."""
 LINE = 200
 
 
@@ -114,7 +114,7 @@ ORDER BY parked_until_ts_ms, number LIMIT 1
 def horizon_of(ctx: Context, plan: str) -> Horizon:
     now = ctx.now_ms
     row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
-    # Mostly no task is parked, which the count tells without a second query.
+    # Usually no task is parked, which the count shows without a second query.
     wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
     counts = {name: int(row.get(name) or 0) for name in HORIZON}
     return Horizon(**counts, next_wake=wake)
@@ -130,7 +130,7 @@ class Outlook:
     next: list[str]
     blockers: list[str]
     suspects: list[str] = field(default_factory=list)
-    """Steps, done or not, that rest on a card which has fallen since."""
+    """Steps, done or not, that depend on a card which was withdrawn since."""
     horizon: Horizon | None = None
     """Only for a plan."""
     unproven: list[str] = field(default_factory=list)
@@ -203,7 +203,7 @@ def _next(subject: Subject) -> list[str]:
 
 
 def _blockers(subject: Subject) -> list[str]:
-    """What blocks the open steps. One that was canceled waits for nothing."""
+    """The blockers of the open steps. A canceled one waits for nothing."""
     found = []
     for step in subject.open_steps:
         if step.blocked and not step.canceled:
@@ -213,7 +213,7 @@ def _blockers(subject: Subject) -> list[str]:
 
 
 def _suspects(ctx: Context, subject: Subject) -> list[str]:
-    # Nearly always nothing has fallen; one index lookup then avoids the walk over all premises.
+    # Usually nothing was withdrawn; one index lookup then avoids the walk over all premises.
     if not subject.steps or not any_fallen(ctx, subject.scope, chain(ctx, subject.scope.branch)):
         return []
     doubts = suspect_steps(ctx, subject.work.id, subject.steps)
@@ -238,8 +238,8 @@ _SEEN_RUN = {PROVEN: SEEN, STALE: SEEN}
 
 
 def progress(steps: Sequence[Step], proofs: Mapping[str, Proof]) -> str:
-    """How many steps are done and on what, such as `8 of 10 done: 1 seen, 7 claimed, 5 stale (files changed since:
-    s:0-s:3, s:6)`. No command is repeated: a step of that path says what was run."""
+    """How many steps are done and how they are proven, such as `8 of 10 done: 1 seen, 7 claimed, 5 stale (files changed
+    since: s:0-s:3, s:6)`. No command is repeated: opening a step shows its runs."""
     done = [step for step in steps if step.completed]
     proven = [(step.path, proofs[step.id]) for step in done if step.id in proofs]
     grades: dict[str, list[str]] = {}
@@ -254,11 +254,11 @@ def progress(steps: Sequence[Step], proofs: Mapping[str, Proof]) -> str:
 
 
 _NAMED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
-"""Somebody has to look at these, so the line says which steps they are."""
+"""These need attention, so the line lists the steps."""
 
 
 def path_ranges(paths: Sequence[str]) -> str:
-    """Paths of steps with neighbours drawn together: `s:0-s:3, s:6`."""
+    """Paths of steps with consecutive ones joined: `s:0-s:3, s:6`."""
     runs: list[list[str]] = []
     for path in paths:
         before = _number(runs[-1][-1]) if runs else None
@@ -271,7 +271,7 @@ def path_ranges(paths: Sequence[str]) -> str:
 
 
 def _number(path: str) -> int | None:
-    """The place of a step at the top; deeper ones are not drawn together."""
+    """The index of a top-level step; deeper ones are not joined."""
     number = path.removeprefix("s:")
     return int(number) if number.isdigit() else None
 
@@ -313,7 +313,7 @@ def _plan_blockers(ctx: Context, plan: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """The handoff report: what is done, what remains, what may go wrong."""
+    """The handoff report: done, remaining, risks."""
 
     done: list[str]
     remaining: list[str]
@@ -364,7 +364,7 @@ def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
     finished = [task for task in tasks if task.status == statuses.WORK_DONE]
     done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in finished)]
     left = [task for task in tasks if task.is_open]
-    # What is being worked on comes first.
+    # Active tasks come first.
     order = {"ACTIVE": 0, "TODO": 1, "PARKED": 2}
     left.sort(key=lambda task: (order[task.status], task.number))
     remaining = [*plan.checklist[current:], *(f"{task.id} {task.title} ({task.status})" for task in left)]

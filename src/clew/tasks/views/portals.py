@@ -1,6 +1,6 @@
-"""The operations that show where a plan or task stands: snapshot, resumes, radar, handoff, context pack, mirror.
+"""The operations that show the status of a plan or task: snapshot, resumes, radar, handoff, context pack, mirror.
 
-Each builds a status view, names the sections to render, and leaves the cutting to its budget.
+Each builds a status view, names the sections to render, and leaves truncation to its budget.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from clew.tasks.views.status_view import (
 
 MOST = 50
 MOST_NEWS = 50
-"""Most items of each kind in a delta; with this limit its mark moves even when there are more, which are counted."""
+"""Maximum items of each kind in a delta; with this limit its mark moves even if there are more, which are counted."""
 Count = Annotated[int, Field(ge=0, le=200)]
-"""Most items of a section."""
+"""Maximum items of a section."""
 Few = Annotated[int, Field(ge=0, le=100)]
 EventsLimit = Annotated[int, Field(ge=0, le=200, description="Most events; 0 for none.")]
 NeverWrites = Annotated[bool, Field(description="Accepted for older callers; this view never writes.")]
@@ -81,7 +81,7 @@ class TasksHandoff(OfWork, Bounded):
 
 
 def handoff_lines(result: Json, default_workspace: str) -> list[str]:
-    """Done, remaining and risks, an item on each line, and what is next."""
+    """Done, remaining and risks, one item per line, and the next action."""
     target, report = result["target"], result["handoff"]
     items = [f"{part}: {item}" for part in ("done", "remaining", "risks") for item in report[part]]
     items += [f"next: {item}" for item in result.get("radar", {}).get("next") or []]
@@ -187,7 +187,7 @@ def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
 def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> Json:
     """Render a view and make the work the focus, unless the caller only reads.
 
-    Nearly always the focus is right already, so a read transaction comes first, which takes no lock.
+    Usually the focus is right already, so a read transaction comes first, which takes no lock.
     """
     with ctx.reading() as reading:
         work = target_work(reading, args)
@@ -262,7 +262,7 @@ def _answer(ctx: Context, status_view: StatusView) -> Json:
 
 
 def _move_when_told(ctx: Context, target: str, since: Since, whole: Json) -> None:
-    """Move the mark of the delta when the caller has seen all that is new. What was cut stays new, and that is said."""
+    """Move the mark of the delta once the caller has seen all news. Truncated items stay new, with a warning."""
 
     def shown(result: Json, in_lines: bool) -> None:
         told = result.get("delta") == whole["delta"] and (not in_lines or news_named(result) == since.count)
@@ -276,19 +276,19 @@ def _move_when_told(ctx: Context, target: str, since: Since, whole: Json) -> Non
 
 
 def _offer_news(ctx: Context, since: Since, whole: Json, by_budget: bool) -> None:
-    """The call that tells all that is new. Unlike other calls for more it may write, for it has to move the mark."""
+    """The call that shows all news. Unlike other calls for more it may write, because it has to move the mark."""
     all_of_it = replace(since, limit=MOST_NEWS if since.dropped else since.limit)
     own = {**(ctx.remarks.call[1] if ctx.remarks.call else {}), "delta": True, "delta_limit": all_of_it.limit}
     room = size({**whole, "delta": all_of_it.to_json()})
     reason = "Tells all that is new. Until then it stays new."
     ctx.remarks.suggestions.insert(0, with_room("tasks_snapshot", room, own, reason))
-    if not by_budget:  # which has a warning of its own, that names the same call
+    if not by_budget:  # which has its own warning, with the same call
         message = f"{since.dropped} of {since.dropped + since.count} new items were left out, so all of them stay new"
         ctx.warn("DELTA_LIMITED", message, f"Give a larger delta_limit, at most {MOST_NEWS}.")
 
 
 def _suggest_next(ctx: Context, status_view: StatusView) -> None:
-    """Suggest the command of the lines, for clients that read the structured answer."""
+    """Suggest the command of the lines, for clients that read the structured response."""
     primary, plan = status_view.actions.primary, status_view.work.parent
     if primary is not None:
         ctx.suggest(primary.suggestion())
@@ -305,7 +305,7 @@ class Resumes(Input):
 
 
 def closing_resume(ctx: Context, work: Work, args: Resumes) -> Json:
-    """Focus the work and show it, cut by a budget of its own, in the macro's transaction, which sees its writes."""
+    """Focus the work and show it, within its own budget, in the macro's transaction, which sees its writes."""
     set_focus(ctx, work.id)
     limit = args.resume_max_chars
     status_view = status_view_of(ctx, work, everything(args.view or "smart", limit))

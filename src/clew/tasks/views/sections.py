@@ -1,4 +1,4 @@
-"""A status view as JSON: how each section of an answer is rendered, and which sections each view has."""
+"""A status view as JSON: how each section of a response is rendered, and which sections each view has."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clew.tasks.views.status_view import StatusView
 
 Section = Callable[[StatusView], Any]
 
-# Criteria and tests are required of every step, so no `require_...` is shown for them.
+# Criteria and tests are required for every step, so no `require_...` is shown for them.
 OPTIONAL = CHECKPOINTS[2:]
 CAPSULE_VERSION = 1
 CAPSULE_LINES = 5
 
 
 def render(view: StatusView, sections: Mapping[str, Section]) -> Json:
-    """The answer of a view before its budget cuts it."""
+    """The response of a view before truncation."""
     shown = sections_json(view, sections)
     return {"workspace": view.workspace, **shown, "truncated": False, **_marks(view)}
 
 
 def _marks(view: StatusView) -> Json:
-    """Extra fields of a portal: whether ids are wanted, what is new, and that the focus was moved."""
+    """Extra fields of a portal: whether ids are requested, what is new, and that the focus was moved."""
     marks: Json = {"refs": True} if view.names_refs else {}
     if view.since:
         marks["delta"] = view.since.to_json()
@@ -57,7 +57,7 @@ def target_json(view: StatusView) -> Json:
 
 
 def step_counts(view: StatusView) -> Json:
-    """How many steps are open, and what they lack."""
+    """The number of open steps, and what they lack."""
     subject = view.subject
     left = subject.open_steps
     gates = [subject.gates[step.id] for step in left]
@@ -80,7 +80,7 @@ def _first_open(step: Step, gate: Gate) -> Json:
 
 
 def _checkpoints(step: Step, gate: Gate) -> Json:
-    """Which checkpoints are confirmed and required, and which proofs are wanted and present."""
+    """Which checkpoints are confirmed and required, and which proofs are expected and present."""
     return {
         **picked(step, *(f"{name}_confirmed" for name in CHECKPOINTS)),
         **{f"require_{name}": name in gate.required for name in OPTIONAL},
@@ -122,14 +122,14 @@ def step_in_focus(view: StatusView) -> Json | None:
 
 
 def degradation_json(view: StatusView) -> Json:
-    """The report of an uncut answer; `signals` names the sections that continue beyond this page."""
+    """The report of a complete response; `signals` names the sections that continue beyond this page."""
     pages = view.material.pages()
     more = [f"{name}_have_more" for name, page in pages.items() if page["has_more"]]
     return {"minimal": False, "signals": more, "truncated_fields": []}
 
 
 def capsule_json(view: StatusView) -> Json:
-    """The capsule: a small, stable summary by which somebody else can take the work over. Budgets cut it last."""
+    """The capsule: a small, stable summary for taking the work over. Budgets truncate it last."""
     changes = view.changes
     return {
         "type": "handoff_capsule",

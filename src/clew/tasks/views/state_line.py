@@ -1,6 +1,6 @@
 """The lines of the resume family: one state line, then the command to paste.
 
-They are made from the answer after its budget has cut it, so any part may be missing.
+They are made from the response after truncation, so any part may be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clew.tasks.views.cuts import trimmed_sections
 OPEN_CHARS = 8000
 MOST_TRIMMED = 3
 MOST_TRUNCATED = 3
-"""Most lines between the state line and the warning in an answer that a budget cut."""
+"""Maximum lines between the state line and the warning in a truncated response."""
 PURPOSE, DO, MESSAGE, SUMMARY = 48, 56, 60, 140
 HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
 
@@ -29,7 +29,7 @@ def resume_lines(result: Json, default_workspace: str) -> list[str]:
     references = _references(result, default_workspace)
     commands = list(_commands(result, default_workspace))
     if result.get("budget", {}).get("truncated"):
-        # Leave room for the warning that follows. Lines that belong together are all shown or all left out.
+        # Leave room for the warning that follows. Related lines are all shown or all left out.
         commands = commands if len(references) + len(commands) <= MOST_TRUNCATED else []
         starter = starter if len(references) + len(commands) + len(starter) <= MOST_TRUNCATED else []
     return [state, *starter, *references, *commands]
@@ -132,7 +132,7 @@ def _next(result: Json) -> str:
 
 
 def _is_over(capsule: Json) -> bool:
-    """Whether the work is over. A missing action alone may only mean that a budget cut it."""
+    """Whether the work is over. A missing action alone may only mean that a budget removed it."""
     return (capsule.get("target") or {}).get("status") in (statuses.WORK_DONE, statuses.WORK_CANCELED)
 
 
@@ -191,7 +191,7 @@ def _workspace(result: Json) -> Json:
 
 
 def _commands(result: Json, default_workspace: str) -> Iterator[str]:
-    """The command to paste: it places the work on the map, moves it on, shows more, or goes on in the plan."""
+    """The command to paste: it adds the work to the map, advances it, shows more, or continues in the plan."""
     capsule = _capsule(result)
     placed, action = capsule.get("map_action"), capsule.get("action")
     if capsule.get("map_first") and placed:
@@ -223,12 +223,12 @@ def _references(result: Json, default_workspace: str) -> list[str]:
 
 
 def _most_references(result: Json) -> int | None:
-    """One where a budget has cut the answer, to leave room for its warning."""
+    """One if a budget has truncated the response, to leave room for its warning."""
     return 1 if result.get("budget", {}).get("truncated") else None
 
 
 def news_named(result: Json) -> int:
-    """How many of the new things of a delta the lines name."""
+    """How many of the new items of a delta the lines name."""
     return len(_new_references(result.get("delta") or {})[: _most_references(result)])
 
 

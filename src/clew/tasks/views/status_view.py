@@ -1,4 +1,4 @@
-"""The status view: where a plan or task stands, as one object built once for a call. Every view renders it."""
+"""The status view: the status of a plan or task, as one object built once per call. Every view renders it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DIFF_LIMIT = 50
 
 
 class Extra(Flag):
-    """What is read beyond steps and outlook. Each part costs queries, so a view asks only for what it shows."""
+    """Optional parts beyond steps and outlook. Each costs queries, so a view requests only those it shows."""
 
     NONE = 0
     HANDOFF = auto()
@@ -55,7 +55,7 @@ class Extra(Flag):
     MATERIAL = auto()
     """Notes, trace and cards, the engine's findings about them, and the next action, which depends on the cards."""
     DELEGATED = auto()
-    """Jobs and runners beside the work."""
+    """Jobs and runners of the work."""
     PROOFS = auto()
     """How far the done steps are proven; compares the files that their receipts cover."""
 
@@ -75,7 +75,7 @@ UNNAMED: dict[str, str | None] = {"plan": None, "task": None}
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a caller wants to see, and how much."""
+    """The parts that a caller requests, and their limits."""
 
     parts: Extra = Extra.NONE
     view: str = "full"
@@ -92,12 +92,12 @@ class Wish:
 
     @property
     def relevant(self) -> bool:
-        """Whether the view selects by relevance to the step in focus; only the full view goes by time alone."""
+        """Whether the view selects by relevance to the step in focus; only the full view is ordered by time alone."""
         return self.view != "full"
 
 
 def everything(view: str, budget: int | None = None) -> Wish:
-    """The wish for a whole view with its default limits."""
+    """A request for a whole view with its default limits."""
     return Wish(EVERYTHING, view, limits_for(view, budget, None))
 
 
@@ -113,7 +113,7 @@ NO_MATERIAL = Material(EntryPage(), EntryPage(), CardPage(), [])
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """Where a plan or task stands. Parts that the wish did not name are empty."""
+    """The status of a plan or task. Parts that were not requested are empty."""
 
     workspace: str
     toolset: str
@@ -140,7 +140,7 @@ class StatusView:
     """The version of the mindpack that belongs to this answer."""
     since: Since | None = None
     names_refs: bool = False
-    """Whether the answer names a few ids to open."""
+    """Whether the response names a few ids to open."""
     restored: Restored | None = None
 
     @property
@@ -149,7 +149,7 @@ class StatusView:
 
 
 def status_view_of(ctx: Context, work: Work, wish: Wish) -> StatusView:
-    """Build the status view of one plan or task, as far as the wish names its parts, in the call's transaction."""
+    """Build the requested parts of the status view of one plan or task, in the call's transaction."""
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
     view = StatusView(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)
@@ -180,7 +180,7 @@ def _with_material(ctx: Context, view: StatusView) -> StatusView:
     material = gather(ctx, subject.scope, wish.view, wish.limits, wish.cursors, step)
     engine = _engine(ctx, subject, material, wish.limits, step)
     if wish.view == "focus_only":
-        # The engine sees everything that was gathered; the cards that its findings name are among those shown.
+        # The engine gets everything that was gathered; the cards that its findings name are among those shown.
         material = material.narrowed({ref for signal in (engine or {}).get("signals", []) for ref in signal["refs"]})
     cards, first = material.cards.nodes, subject.first_open
     spot = spot_of(cards, step_tag(first) if first else None)

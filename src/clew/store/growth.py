@@ -1,8 +1,8 @@
 """The growth of a store: bytes by kind, and rows that may be deleted when they are old.
 
 Everything a person may want stays unless a person decides otherwise. Rows on which answers depend permanently have no
-age limit: events contain the authors of records and the chain of digests, receipts the provenance, `item_past` the
-past versions.
+age limit: events contain the authors of records and the chain of digests, receipts the data for a rollback,
+`item_past` the past versions.
 """
 
 from __future__ import annotations

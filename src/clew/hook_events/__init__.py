@@ -1,1 +1,1 @@
-"""Events that the hooks of an agent's client report: what Clew answers, and what it keeps."""
+"""Hook events of an agent's client: the responses of Clew, and the data that it stores."""

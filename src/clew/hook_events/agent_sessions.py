@@ -1,5 +1,5 @@
-"""Agent sessions as reported by the hooks of their clients: the task each works on, what it has been shown already,
-and what it did (commands with their exit codes, and edits).
+"""Agent sessions as reported by the hooks of their clients: the task each works on, the records already shown to it,
+and its actions (commands with their exit codes, and edits).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ FAMILIES = {
     "windsurf": ("windsurf", "devin"),
     "opencode": ("opencode",),
 }
-"""What the names begin with under which a client's MCP connections introduce themselves."""
+"""Prefixes of the names that a client's MCP connections send in the handshake."""
 RECENT_MS = 24 * 3_600_000
-"""A focus that was not used for a day is not what a session works on now."""
+"""A focus that was not used for a day is no longer the current task of a session."""
 TWICE_MS = 10_000
 """Hooks that are installed twice report the same event within seconds; a later report is a new event."""
 
@@ -57,7 +57,7 @@ def find_session(ctx: Context, id: str) -> AgentSession | None:
 
 
 def session_of(ctx: Context, id: str, client: str) -> AgentSession:
-    """The session as it is known, or a new one; nothing is written."""
+    """The stored session, or a new one; nothing is written."""
     known = find_session(ctx, id)
     return known or AgentSession(id, client, None, 0, None, None, ctx.now_ms, ctx.now_ms, None)
 
@@ -84,7 +84,7 @@ def was_shown(ctx: Context, session: str, told: str) -> bool:
 
 
 def first_time(ctx: Context, session: str, told: str, again_after_ms: int | None = None) -> bool:
-    """Whether a session is shown something for the first time (which is recorded), or again after so many milliseconds.
+    """Whether a session is shown something for the first time (this is recorded), or again after so many milliseconds.
 
     Of two concurrent hooks the second waits for the first one's transaction, so only one of them gets true.
     """
@@ -114,10 +114,10 @@ def shown_records(ctx: Context, session: str) -> list[str]:
 
 
 def task_in_focus(ctx: Context, session: AgentSession) -> Work | None:
-    """The open task that a session works on, when that is certain.
+    """The open task that a session works on, if it is unambiguous.
 
-    Its own calls of Clew say it best. Else it is what its client's connections have had in focus today, as long as
-    they all mean the same task: two sessions at work must not prove each other's steps.
+    The session's own calls of Clew take precedence. The fallback is the focus of its client's connections of today, if
+    all have the same task: two sessions at work must not prove each other's steps.
     """
     foci = recent_foci(ctx, FAMILIES.get(session.client, (session.client,)), ctx.now_ms - RECENT_MS)
     candidates = [session.focus] if session.focus else foci or [ctx.ws.focus or ""]
@@ -129,7 +129,7 @@ def task_in_focus(ctx: Context, session: AgentSession) -> Work | None:
 RUN, EDIT = "run", "edit"
 KEPT_MS = 30 * 86_400_000
 MOST_READ = 400
-"""Deeds that are looked back over: more than lie between a failure and its end."""
+"""Actions that are searched backwards: more than occur between a failure and its fix."""
 LONGEST_SUBJECT = 500
 
 _REDIRECTED = re.compile(r"\s*\d?>&\d\s*")
@@ -162,12 +162,13 @@ class AgentAction(TableRow):
 
 
 def public(text: str) -> str:
-    """Text that may be kept and looked up: without what a user marked as private, and without secrets."""
+    """Text that may be stored and searched: without passages marked as private, and without secrets."""
     return screened(without_private(text))[0]
 
 
 def bare_command(command: str, root_names: tuple[str, ...] = ()) -> str:
-    """A line as it would be typed in the project: without going there first, and without joining its outputs."""
+    """A command line as it would be typed in the project: without a leading `cd`, and without redirection of stderr to
+    stdout."""
     line = _REDIRECTED.sub(" ", command.strip()).strip()
     while line.startswith("cd "):
         place, sign, rest = line[3:].partition("&&")
@@ -185,7 +186,7 @@ def keep_run(ctx: Context, session: str, command: str, exit_code: int, output: s
             ctx.ws.count("agent_deed"),
             session,
             RUN,
-            # Screened before it is cut, because half a secret would not be recognised.
+            # Redacted before it is truncated, because half a secret would not be recognised.
             public(command)[:LONGEST_SUBJECT],
             exit_code,
             failure.line if failure else None,
@@ -210,7 +211,7 @@ def _keep(ctx: Context, action: AgentAction) -> AgentAction:
 
 
 def actions_since_success(ctx: Context, command: str, before: int) -> list[AgentAction]:
-    """What was done in the project since a command last succeeded, up to the deed `before`, oldest first."""
+    """The actions in the project since a command last succeeded, up to the action `before`, oldest first."""
     last = ctx.tx.value(
         "SELECT max(number) FROM agent_deed WHERE workspace = ? AND subject = ? AND exit_code = 0 AND number < ?",
         ctx.workspace,
@@ -232,7 +233,7 @@ MOST_EDITS = 40
 
 @file_edits("hooks")
 def edits_reported(ctx: Context, since_ms: int) -> list[FileEdit]:
-    """The files that sessions edited since a time, the last edited first, by their place in the project."""
+    """The files that sessions edited since a time, the last edited first, by their path in the project."""
     rows = ctx.tx.all(
         "SELECT subject, max(number) AS last FROM"
         " (SELECT * FROM agent_deed WHERE workspace = ? ORDER BY number DESC LIMIT ?) AS latest"
@@ -259,7 +260,7 @@ _CLIENTS = "SELECT id, client FROM agent_session WHERE workspace = ? ORDER BY se
 
 
 def actions_of(ctx: Context, session: str) -> list[AgentAction]:
-    """The last deeds of a session, oldest first."""
+    """The last actions of a session, oldest first."""
     rows = ctx.tx.all(
         "SELECT * FROM agent_deed WHERE workspace = ? AND session = ? ORDER BY number DESC LIMIT ?",
         ctx.workspace,

@@ -1,7 +1,7 @@
-"""Answers a hook event of an agent's client.
+"""Responds to a hook event of an agent's client.
 
-The reply is empty when nothing fits. Nothing is written before the reply is certain to be in time, because what was
-noted as shown is never shown again.
+The reply is empty if nothing is relevant. Nothing is written before the reply is certain to be in time, because
+records marked as shown are never shown again.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def hook_event(ctx: Context, args: HookEvent) -> dict[str, Any]:
     if not ctx.settings.hooks:
         return SILENCE.to_json()
     if ctx.connection.place is not None:
-        # At each event: the other machine has no other way to learn that a guard was approved.
+        # At each event: the other machine is not notified in any other way that a guard was approved.
         with ctx.reading() as bound:
             note_guards(bound)
-    # Guards hold for everybody who edits; the rest is said to the agent that a person talks to, where Clew is in use.
+    # Guards apply to every edit; the rest is only for the agent that a person talks to, if Clew is in use.
     if args.event != "pre-tool" and (args.subagent or not _is_known(ctx, args.event)):
         return SILENCE.to_json()
     reply = _HANDLERS[args.event](ctx, args)
@@ -77,7 +77,7 @@ def hook_event(ctx: Context, args: HookEvent) -> dict[str, Any]:
 
 
 def _is_known(ctx: Context, event: str) -> bool:
-    """Whether this project uses Clew at all. A hook never makes a workspace."""
+    """Whether this project uses Clew at all. A hook never creates a workspace."""
     with ctx.reading() as bound:
         is_known = find_workspace(bound.tx, ctx.workspace) is not None
         # Now and then, because a guard may have been approved elsewhere: on the page, or on another machine.
@@ -87,7 +87,7 @@ def _is_known(ctx: Context, event: str) -> bool:
 
 
 def session_start(ctx: Context, args: HookEvent) -> Reply:
-    """The status of the work; after a compaction also what was done before it."""
+    """The status of the work; after a compaction also the actions before it."""
     with ctx.reading() as bound:
         session = session_of(bound, args.session, args.client)
         task = task_in_focus(bound, session)
@@ -99,7 +99,7 @@ def session_start(ctx: Context, args: HookEvent) -> Reply:
         return SILENCE
     with ctx.writing() as bound:
         keep_session(bound, replace(session, ended_ms=None))
-        # A compaction takes away what was said, however short a time before it was.
+        # A compaction removes the context, however recent it was.
         key = f"{STARTED}:compact" if args.source == "compact" else STARTED
         if not text or not first_time(bound, args.session, key, TWICE_MS):
             return SILENCE
@@ -120,20 +120,21 @@ def _remembered(ctx: Context, args: HookEvent, session: AgentSession) -> str:
     before = session_before(ctx, args.session) if args.source in ("", "startup", "new") else None
     if before is None or ctx.now_ms - before.seen_ms > WEEK_MS:
         return ""
-    # Not every client says that a session ends, and one that was killed cannot.
+    # Not every client reports the end of a session, and a killed one cannot.
     did = before.checkpoint or summary(actions_of(ctx, before.id))
     return f"last session ({before.client}, {before.id[:8]}): {did}" if did else ""
 
 
 def prompt(ctx: Context, args: HookEvent) -> Reply:
-    """On the first prompt one pack; later only a strong match that was not shown. Nothing on commands of the client."""
+    """On the first prompt a pack of records; later only a strong match that was not shown. Nothing on commands of the
+    client."""
     asked = public(args.prompt).strip()
     with ctx.reading() as bound:
         session = session_of(bound, args.session, args.client)
         started = was_shown(bound, args.session, STARTED)
         task = task_in_focus(bound, session)
     parts: list[str] = []
-    if not started:  # the start was missed, or the client has no such event
+    if not started:  # the start event was missed, or the client has none
         told = status_text(ctx, FAMILIES[args.client], task.id if task else None)
         parts += [told] if told else []
     with ctx.reading() as bound:
@@ -183,7 +184,7 @@ def session_end(ctx: Context, args: HookEvent) -> Reply:
 
 
 def _checkpoint(ctx: Context, args: HookEvent, ended: bool) -> None:
-    """Keep in words what the session has done, for the start that follows."""
+    """Store a summary of the session's actions, for the next session start."""
     with ctx.writing() as bound:
         session = session_of(bound, args.session, args.client)
         said = summary(actions_of(bound, args.session))
@@ -195,7 +196,8 @@ def _checkpoint(ctx: Context, args: HookEvent, ended: bool) -> None:
 
 
 def stop(ctx: Context, args: HookEvent) -> Reply:
-    """Say once that the step in focus is not proven, when this session worked on it. Block only where it is set so."""
+    """Report once that the step in focus is not proven, if this session worked on it. Block only if the setting says
+    so."""
     if ctx.settings.hook_stop == "off":
         return SILENCE
     with ctx.reading() as bound:

@@ -1,9 +1,9 @@
-"""Dead ends: failures that were met before, and what ended them.
+"""Dead ends: known failures, and their fixes.
 
-Found without a model. When a command passes again, each of its errors was ended by what was done between its last
-occurrence and the next run of that command. Only what belongs to the error counts: a file that its output
-names, an edit that shares its names, an installed package that was missing, a change that was taken back. Where
-nothing was done in between, the failure came and went by itself, and whatever is edited at such a time did not end it.
+Found without a model. When a command passes again, each of its errors was fixed by the actions between its last
+occurrence and the next run of that command. Only actions related to the error count: a file that its output names, an
+edit that shares its names, an installed package that was missing, a reverted change. Without an action in between, the
+failure is flaky, and an edit at such a time did not fix it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class DeadEnd(TableRow):
 
 
 def settle(ctx: Context, success: AgentAction) -> list[DeadEnd]:
-    """After a command passed: keep what ended each of its errors since it passed before."""
+    """After a command passed: store the fix of each of its errors since it passed before."""
     actions = actions_since_success(ctx, success.subject, success.number)
     found = pairs(actions, success.subject)
     for pair in found:
@@ -85,19 +85,19 @@ def settle(ctx: Context, success: AgentAction) -> list[DeadEnd]:
 
 
 def pairs(actions: Sequence[AgentAction], command: str) -> list[DeadEnd]:
-    """The errors of a command among these deeds, each with what ended it. The last deed is its success."""
+    """The errors of a command among these actions, each with its fix. The last action is its success."""
     runs = [at for at, action in enumerate(actions) if action.kind == RUN and action.subject == command]
     last: dict[tuple[str, str | None], int] = {}
     # Without the last run, which is the success.
     for place, at in enumerate(runs[:-1]):
         action = actions[at]
         if action.failed and action.error_key:
-            # Overwritten by each later occurrence: what was tried before the error came once more did not end it.
+            # Overwritten by each later occurrence: actions before the error occurred again did not fix it.
             last[action.error_key, action.place] = place
     found = []
     for place in last.values():
         failure = actions[runs[place]]
-        # Up to the next run of the command, not up to the success: what came after a run that failed otherwise belongs
+        # Up to the next run of the command, not up to the success: actions after a run that failed differently belong
         # to that other error.
         between = actions[runs[place] + 1 : runs[place + 1]]
         found.append(_ended(failure, between))
@@ -133,7 +133,7 @@ def _remedy(failure: AgentAction, between: Sequence[AgentAction]) -> tuple[str, 
 
 
 def _ended_by_act(failure: AgentAction, acts: Sequence[AgentAction], edited: bool) -> tuple[str, tuple[str, ...]]:
-    """The last installation, else the last revert: where something else was edited, only one of what it names."""
+    """The last installation, else the last revert: if something else was edited, only one of what it names."""
     installing = [action.subject for action in acts if _installs(action, failure)]
     if installing:
         return BY_COMMAND, (installing[-1],)
@@ -143,7 +143,7 @@ def _ended_by_act(failure: AgentAction, acts: Sequence[AgentAction], edited: boo
 
 
 def belongs(edit: AgentAction, failure: AgentAction) -> bool:
-    """Whether an edit has to do with a failure: its output names the file, or both speak of the same things."""
+    """Whether an edit is related to a failure: the output names the file, or both share names."""
     name = posixpath.basename(edit.subject)
     stem = name.partition(".")[0]
     known = set(failure.names)
@@ -190,7 +190,7 @@ def commit_subject(action: AgentAction) -> str | None:
 
 
 def follow_commit(ctx: Context, commit: AgentAction) -> None:
-    """A commit message that announces a fix describes what resolved the errors of this session."""
+    """A commit message that announces a fix describes the fix of the errors of this session."""
     subject = commit_subject(commit)
     if subject is None or not _FIXES.match(subject):
         return
@@ -210,7 +210,7 @@ def follow_commit(ctx: Context, commit: AgentAction) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What is known of a failure that was met before."""
+    """A known failure."""
 
     times: int
     by_itself: int
@@ -219,7 +219,7 @@ class Met:
 
 
 def met_before(ctx: Context, failure: Failure, command: str) -> Met | None:
-    """The failure among past ones with what ended it; None when that is not known or not clear."""
+    """The matching past failure with its fix; None if it is unknown or ambiguous."""
     rows = ctx.tx.all(
         "SELECT * FROM dead_end WHERE workspace = ? AND error_key = ? ORDER BY number DESC LIMIT ?",
         ctx.workspace,
@@ -239,10 +239,10 @@ def _anywhere(failure: Failure, known: Sequence[DeadEnd]) -> list[DeadEnd]:
 
 
 def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met | None:
-    """Which of the past failures with the same line this one is, given newest first.
+    """Find the matching one of the past failures with the same line, given newest first.
 
-    The same line may have several causes. The same place decides. Without it a telling line must always have been
-    ended in one way, and be one that has no place, or that the same command fixed wherever it came up.
+    The same line may have several causes. The same place decides. Without it a distinctive line must always have had
+    one fix, and be one that has no place, or that the same command fixed wherever it occurred.
     """
     here = _at_the_place(failure, command, known)
     alike = here or (_anywhere(failure, known) if failure.is_distinctive else [])
@@ -252,7 +252,7 @@ def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met 
     ended = [pair for pair in alike if pair.is_known]
     if not ended:
         return Met(len(alike), by_itself, alike[0]) if by_itself == len(alike) else None
-    # What comes and goes by itself was not ended by the edit that happened to come in between.
+    # A flaky failure was not fixed by the edit that happened to be in between.
     if by_itself and not here:
         return None
     one_way = len({pair.by_what for pair in ended}) == 1
@@ -260,7 +260,7 @@ def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met 
 
 
 def told(met: Met) -> str:
-    """In one line, as a fact."""
+    """One line that states the fact."""
     times = "once" if met.times == 1 else f"{met.times} times"
     if not met.last.is_known:
         return f"This error was met {times} before and went away when the command was run again without a change."

@@ -1,4 +1,4 @@
-"""A hook event: what a client reports of its session, and what Clew replies."""
+"""A hook event: the report of a client about its session, and the reply of Clew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_TEXT = 200_000
 
 
 class HookEvent(Input):
-    # A guard must see what is really going to happen. What is kept of these passes `agent_sessions.public`.
+    # A guard must see the real action. Whatever is stored passes `agent_sessions.public`.
     exact = ("command", "text", "before", "paths", "folder")
 
     client: Annotated[HookClient, Field(description="Whose hook.")]
@@ -56,7 +56,7 @@ class HookEvent(Input):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is said: to the model, to the person, and whether the tool may run."""
+    """The reply: text for the model, text for the person, and whether the tool may run."""
 
     say: str = ""
     notice: str = ""

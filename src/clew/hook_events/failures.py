@@ -1,4 +1,4 @@
-"""What a failed command says: its telling line, that line without what differs from run to run, and where it failed."""
+"""Parses the output of a failed command: its error line, that line normalized across runs, and the location."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 LOOKED_AT = 20_000
-"""Characters at the end of an output; what went wrong is said last."""
+"""Characters at the end of an output; the error is printed last."""
 LONGEST_KEY = 200
 MOST_NAMES = 80
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# The most telling first. Of the lines that a pattern finds the last counts: programs print what led there before it.
+# The most specific first. Of the lines that match a pattern the last one counts: programs print the causes before it.
 _TELLING = (
     re.compile(r"^E\s{2,}(?P<said>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b.*)$", re.M),
     re.compile(r"^(?P<said>[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b(?::.*|))$", re.M),
@@ -52,22 +52,22 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 @dataclass(frozen=True, slots=True)
 class Failure:
     line: str
-    """What it says, as it was printed."""
+    """The error line as printed."""
     key: str
-    """The same without numbers, addresses, folders and times: by this it is known again."""
+    """The normalized line, without numbers, addresses, folders and times: used to recognise the failure."""
     place: str | None
-    """The innermost file or test that it names."""
+    """The innermost file or test in the output."""
     names: tuple[str, ...]
     """Names found in the output; an edit of one of them is attributed to this failure."""
 
     @property
     def is_distinctive(self) -> bool:
-        """Whether the line says enough to know the failure again wherever it happens: `assert N == N` does not."""
+        """Whether the line is specific enough to recognise the failure anywhere: `assert N == N` does not."""
         return len({name for name in _NAME.findall(self.key) if name.lower() not in _COMMON}) >= 2
 
 
 def read_failure(output: str) -> Failure | None:
-    """What went wrong; None when nothing is said."""
+    """The failure in an output; None if there is none."""
     text = _ANSI.sub("", output[-LOOKED_AT:]).replace("\r", "")
     line = _distinctive_line(text)
     if not line:
@@ -85,7 +85,7 @@ def _distinctive_line(text: str) -> str:
 
 
 def normal(line: str) -> str:
-    """A line without what differs from one run to the next."""
+    """Normalize a line: without the parts that differ from run to run."""
     for pattern, instead in _CHANGING:
         line = pattern.sub(instead, line)
     return " ".join(line.split())[:LONGEST_KEY]

@@ -1,7 +1,7 @@
 """The half of a hook event that needs the project's files, for a project on another machine than its memory.
 
-The client's machine says where the project is and what a command would write, and completes the receipt of a run that
-its hook saw. The server judges and keeps.
+The client's machine sends the location of the project and the files that a command would write, and completes the
+receipt of a run that its hook observed. The server evaluates and stores them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from clew.registry.connection import CallerPlace
 from clew.settings import Settings
 
 MOST_WRITTEN = 20_000
-"""Files of one command that are named to the server; a command that writes more is judged by its words."""
+"""Most files of one command that are sent to the server; a command that writes more is judged by its words."""
 
 
 def located(arguments: Mapping[str, Any], place: CallerPlace, root: Path) -> tuple[dict[str, Any], CallerPlace]:
-    """A hook event as the server can read it: paths from the root of the project, and what its command writes."""
+    """A hook event converted for the server: paths from the root of the project, and the files that its command
+    writes."""
     told = dict(arguments)
     told["paths"] = [inside(root, path) for path in arguments.get("paths") or ()]
     folder = inside(root, str(arguments["folder"])) if arguments.get("folder") else ""
@@ -42,7 +43,7 @@ def place_of(settings: Settings) -> CallerPlace:
 
 
 def note_guards(settings: Settings, returned: Mapping[str, Any]) -> None:
-    """Keep for the hooks of this machine how strict the guards of the server are here."""
+    """Store for the hooks of this machine how strict the guards of the server are here."""
     found = returned.get(GUARDS)
     if isinstance(found, dict):
         names = [str(name) for name in found.get("workspaces", ())]

@@ -1,6 +1,6 @@
-"""Before and after a tool: guards, proof, and failures that are known.
+"""Before and after a tool: guards, proof, and known failures.
 
-A run that a hook saw counts as proof of the step in focus; here is also said whether that step is proven.
+A run that a hook observed counts as proof of the step in focus; this module also reports whether that step is proven.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from clew.unrecorded import proven_command
 
 
 def before_tool(ctx: Context, args: HookEvent) -> Reply:
-    """What the guards say about an edit or a command."""
+    """The objections of the guards to an edit or a command."""
     if args.tool not in ("edit", "command"):
         return SILENCE
     root = ctx.root
@@ -69,17 +69,17 @@ def before_tool(ctx: Context, args: HookEvent) -> Reply:
     with ctx.reading() as bound:
         places = [_within(ctx, name) for name in guarding_workspaces(bound)]
     replies = [reply for place in places if (reply := _judged(place, args, action)) is not SILENCE]
-    # The strictest, and of several the one of the project's own workspace, which comes first.
+    # The strictest; of several the one of the project's own workspace, which comes first.
     return max(replies, key=lambda reply: _STRICTNESS.index(reply.decision), default=SILENCE)
 
 
 def _within(ctx: Context, workspace: str) -> Context:
-    """The same call in another workspace of this place. The caller did not choose it, so it needs no permission."""
+    """The same call in another workspace of this project. The caller did not choose it, so it needs no permission."""
     return ctx if workspace == ctx.workspace else Context(ctx.dispatcher, ctx.connection, workspace, ctx.agent)
 
 
 def _judged(ctx: Context, args: HookEvent, action: GuardedAction) -> Reply:
-    """What the guards of one workspace answer."""
+    """The response of the guards of one workspace."""
     with ctx.reading() as bound:
         found = objections(bound, action)
     return _objected(ctx, args, found) if found else SILENCE
@@ -93,7 +93,7 @@ def _objected(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
     strictest = found[0].response
     named = shorten(args.command or ", ".join(args.paths), 200)
     with ctx.writing() as bound:
-        # A remark is made once; a refusal holds every time.
+        # A remark is shown once; a refusal applies every time.
         if strictest == "inform":
             return _informed(bound, args, found)
         found = [it for it in found if it.response == strictest]
@@ -109,14 +109,15 @@ def _objected(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
 
 
 def _informed(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
-    """Remarks that are new to the session; what does not fit is not marked as shown and comes with the next action."""
+    """Remarks that are new to the session; those that do not fit are not marked as shown and follow with the next
+    action."""
     fresh = [it for it in found if not was_shown(ctx, args.session, f"guard:{it.id}")]
     if not fresh:
         return SILENCE
     said, told = fenced_texts(ctx.workspace, ctx.now_ms, "guard", [_guard_line(it) for it in fresh], NOTE_TOKENS)
     for objection in fresh[:told]:
         first_time(ctx, args.session, f"guard:{objection.id}")
-    if not args.speaks:  # this client hears us after the tool only
+    if not args.speaks:  # this client reads our output after the tool only
         session = session_of(ctx, args.session, args.client)
         keep_session(ctx, replace(session, pending="\n".join(filter(None, (session.pending, said)))))
     return Reply(say=said if args.speaks else "", rules=tuple(it.id for it in fresh[:told]))
@@ -127,7 +128,7 @@ def _guard_line(objection: Objection) -> str:
 
 
 def _ways(ctx: Context, found: list[Objection]) -> list[str]:
-    """What the user can do about it. A guard of another workspace is named with it."""
+    """The options of the user. A guard of another workspace is named with its workspace."""
     where = "" if ctx.workspace == ctx.settings.workspace else f"--workspace {ctx.workspace} "
     run = clew_command(f'{where}guards override {found[0].id} --why "..."')
     ways = [f"The user can let it pass in a terminal: {run}"]
@@ -142,7 +143,7 @@ def _call_key(args: HookEvent) -> str:
 
 
 def after_tool(ctx: Context, args: HookEvent) -> Reply:
-    """Keep what was run or edited: as proof of the step in focus, and to know failures again."""
+    """Store a run or an edit: as proof of the step in focus, and to recognise failures."""
     said = SILENCE
     if args.tool == "edit":
         _edited(ctx, args)
@@ -154,7 +155,7 @@ def after_tool(ctx: Context, args: HookEvent) -> Reply:
 
 
 def _pending(ctx: Context, args: HookEvent) -> Reply:
-    """What could not be said at the prompt, because this client adds nothing to prompts."""
+    """Text that could not be added at the prompt, because this client adds nothing to prompts."""
     with ctx.reading() as bound:
         session = find_session(bound, args.session)
     if session is None or not session.pending or not in_time(ctx, args):
@@ -179,17 +180,17 @@ def _edited(ctx: Context, args: HookEvent) -> None:
 
 
 def _once(ctx: Context, args: HookEvent) -> bool:
-    """Whether this tool call is news: hooks may be installed twice, and a spool may repeat them."""
+    """Whether this tool call is new: hooks may be installed twice, and a spool may repeat them."""
     if args.tool_id:
         return first_time(ctx, args.session, f"done:{args.tool}:{_call_key(args)}")
-    # Without an id of the call: the same command with the same result is news once something was edited.
+    # Without an id of the call: the same command with the same result is new once something was edited.
     since = last_edit(ctx, args.session) if args.tool == "command" else 0
     result = sha256_hex(f"{args.exit_code}\n{args.output}\n{args.text}")[:16]
     return first_time(ctx, args.session, f"done:{args.tool}:{_call_key(args)}:{since}:{result}", TWICE_MS)
 
 
 def _log_asked(ctx: Context, args: HookEvent) -> None:
-    """The tool ran although a guard asked first: the person whom the client asked has agreed."""
+    """The tool ran although a guard asked first: the person that the client asked has agreed."""
     key = f"asked:{_call_key(args)}:"
     rows = ctx.tx.all(
         "SELECT told FROM agent_told WHERE workspace = ? AND session = ? AND told >= ? AND told < ?",
@@ -285,7 +286,7 @@ class HookRun:
 
 
 def is_check(command: str) -> bool:
-    """Whether a command is run to see if something works. Looking around (`ls`, `grep`) proves nothing."""
+    """Whether a command checks something, such as a test run. Inspection (`ls`, `grep`) proves nothing."""
     for words in programs(command):
         name, rest = words[0], words[1:]
         if name in _CHECKERS or (name in _TOOLS and any(word in _VERBS for word in rest[:2])):
@@ -301,7 +302,7 @@ def step_in_focus(ctx: Context, session: AgentSession) -> Step | None:
 
 
 def keep_receipt(ctx: Context, session: AgentSession, run: HookRun) -> str | None:
-    """Keep what the client's own tool result shows as a receipt of the step in focus; its id, if it proves anything."""
+    """Store the client's own tool result as a receipt of the step in focus; returns its id, if it proves anything."""
     if ctx.connection.witness is None or hides_failure(run.command):
         return None
     with ctx.reading() as bound:
@@ -333,9 +334,10 @@ def keep_receipt(ctx: Context, session: AgentSession, run: HookRun) -> str | Non
 
 
 def _step_shown(ctx: Context, session: AgentSession, command: str) -> Step | None:
-    """The step that a run says something about: one that names the command, the one in focus before others.
+    """The step that a run belongs to: one that names the command, preferably the one in focus.
 
-    What no step names is taken for the one in focus if it is a check. What another step names says nothing about it.
+    A command that no step names belongs to the one in focus if it is a check. A command that another step names does
+    not.
     """
     focus = step_in_focus(ctx, session)
     if focus is None:
@@ -351,11 +353,11 @@ def _names(step: Step, command: str) -> bool:
 
 
 UNRECORDED = "moments.receipt"  # sent between machines of different versions
-"""Under which key a receipt is returned that waits for the files that it covers."""
+"""The key of a returned receipt that waits for the files that it covers."""
 
 
 def files_of_run(root: Path, since_ms: int, at_ms: int | None) -> dict[str, Any] | None:
-    """The files that a run covers, as they are. `at_ms`: when it ended, where it is reported later."""
+    """The files that a run covers, in their present state. `at_ms`: when it ended, if it is reported later."""
     paths = scope_of_run(root, (), since_ms).covered(None)
     # A run that is reported later proves the content at that time, which is unknown for a file that changed since.
     if at_ms is not None and changed_since(root, paths, at_ms):
@@ -365,7 +367,8 @@ def files_of_run(root: Path, since_ms: int, at_ms: int | None) -> dict[str, Any]
 
 
 def mark_outdated(ctx: Context, session: AgentSession, path: str) -> list[str]:
-    """Say once of each seen run of the task in focus that covers an edited file that it no longer proves anything."""
+    """Report once for each observed run of the task in focus that covers an edited file that it no longer proves
+    anything."""
     task = task_in_focus(ctx, session)
     if task is None:
         return []
@@ -379,7 +382,7 @@ def mark_outdated(ctx: Context, session: AgentSession, path: str) -> list[str]:
 
 
 def unproven(ctx: Context, step: Step) -> Proof | None:
-    """How far the step is from being proven; None when it is."""
+    """The state of the proof of a step; None if it is proven."""
     proof = proof_state(ctx, step)
     return None if proof.settled else proof
 

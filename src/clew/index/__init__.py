@@ -1,4 +1,5 @@
 """The search index: items, their words and vectors, written with what is found.
 
-Stands on the store and knows no domain: whoever keeps something findable hands an `Item` to `items`.
+Built on the store and independent of any domain: a module that wants something to be found passes an `Item` to
+`items`.
 """

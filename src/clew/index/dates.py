@@ -35,7 +35,7 @@ _CLOCK = re.compile(r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """What a text says of a date; parts it leaves out are None."""
+    """A date parsed from a text; missing parts are None."""
 
     year: int | None
     month: int | None
@@ -56,7 +56,7 @@ class Date:
 
 
 def find_date(text: str) -> Date | None:
-    """The first date that a text names, the most exact way of reading it."""
+    """The first date in a text, parsed with the most exact pattern that matches."""
     for pattern in (_ISO, _DAY_FIRST, _MONTH_FIRST, _ONLY_YEAR):
         for match in pattern.finditer(text):
             date = _read(match)
@@ -66,7 +66,7 @@ def find_date(text: str) -> Date | None:
 
 
 def find_moment(text: str) -> int | None:
-    """The moment that a full date (with the time beside it, if any) names, in UTC milliseconds."""
+    """A full date (with the time next to it, if any) in UTC milliseconds."""
     date = find_date(text)
     span = date.span() if date and date.day is not None else None
     if span is None:
@@ -91,7 +91,7 @@ def _read(match: re.Match[str]) -> Date | None:
 
 
 def _surely_month(match: re.Match[str]) -> bool:
-    """`may` and `march` are also words: a month stands after `in` and the like, or starts with a capital."""
+    """`may` and `march` are also words: a month follows `in` and the like, or starts with a capital."""
     word = match.group("month")
     led = re.search(r"\b(?:in|of|since|during|until|by|last|this|next|early|late|mid|from|around)[ -]$", _lead(match))
     return bool(led) or (word[0].isupper() and len(word) > 3 and match.start() > 0)

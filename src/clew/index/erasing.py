@@ -1,4 +1,4 @@
-"""Taking erased texts out of the search index: items and their past, words, vectors, substrings."""
+"""Removes erased texts from the search index: items and their past versions, terms, vectors, substrings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.store.redaction import ERASED, Redactor
 
 
 def forget_items(tx: Transaction, workspace: str, refs: Sequence[str]) -> None:
-    """Drop the items of these refs, what they said before, and their vectors."""
+    """Delete the items of these refs, their past versions and their vectors."""
     for start in range(0, len(refs), CHUNK):
         part = refs[start : start + CHUNK]
         among = f"workspace = ? AND ref IN ({placeholders(len(part))})"
@@ -24,7 +24,8 @@ def forget_items(tx: Transaction, workspace: str, refs: Sequence[str]) -> None:
 
 
 def forget_texts(tx: Transaction, workspace: str, workspace_number: int, redactor: Redactor, done: Erasure) -> None:
-    """After the rows were changed: cut changed items anew, and drop what was made of their former words."""
+    """After the rows were changed: rebuild the terms of changed items, and delete everything derived from their former
+    text."""
     rows = [change.after for change in done.rows("item")]
     bare = [row["ref"] for row in rows if ERASED in (row["body"], row["title"]) and not _says_more(row)]
     forget_items(tx, workspace, bare)
@@ -44,7 +45,7 @@ def _says_more(row: Row) -> bool:
 
 
 def _forget_past(tx: Transaction, workspace: str, redactor: Redactor) -> None:
-    """What items said before and copied from the text; its past is not shown any more."""
+    """Past versions of items that contain a copy of the text; its past is not shown any more."""
     probes = redactor.probes
     where = " OR ".join("lower(coalesce(title, '') || ' ' || coalesce(body, '')) LIKE ?" for _ in probes or ())
     rows = tx.all(

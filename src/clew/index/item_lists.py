@@ -1,10 +1,10 @@
-"""Lists of items: by what they are, how they stand, which areas they belong to and what they say; never ranked.
+"""Lists of items filtered by kind, status, area and text; never ranked.
 
-Search answers a question; a list shows everything that fits, those changed last first, and counts the rest.
+Search answers a question; a list shows everything that matches, last changed first, and counts the rest.
 
-The index keeps every version of what can be found, so there are also lists of what a workspace held at a moment, and of
-what became of it. `item` has the versions that hold now, `item_past` those before them with the moment at which each
-ended. Things are told apart by their refs: an item that was dropped and came back has another id.
+The index keeps every version of an item, so there are also lists of what a workspace contained at a point in time, and
+of the changes since. `item` has the current versions, `item_past` the former ones with the time at which each ended.
+Things are identified by their refs: an item that was removed and added again has another id.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _SUBJECT = (
     " WHEN source = 'evidence' OR (source = 'task' AND kind = 'step') THEN upper(coalesce(tags, ''))"
     " ELSE ref END"
 )
-"""What events about an item name: the session of a thought, the task of a step, else the item itself."""
+"""The subject of events about an item: the session of a thought, the task of a step, else the item itself."""
 
 Shelf = tuple[str, str | None]
 """Source and kind of an item."""
 Select = tuple[str, list[Any]]
-"""A statement that selects rows, with its values."""
+"""A statement that selects rows, with its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which items of a workspace a list shows. Empty fields narrow nothing; `subjects` of None neither."""
+    """The filters of a list. Empty fields do not filter, nor does `subjects` of None."""
 
     shelves: tuple[Shelf, ...] | None = None
     status: str | None = None
@@ -45,7 +45,7 @@ class Wanted:
     refs: tuple[str, ...] | None = None
     subjects: Select | None = None
     few: bool = False
-    """Whether so few fit that sorting them is less work than walking the newest until enough are found."""
+    """Whether so few match that sorting them is cheaper than scanning the newest until enough are found."""
 
     def sql(self, workspace: str) -> tuple[str, list[Any]]:
         parts = [("workspace = ?", [workspace]), *self._narrowed()]
@@ -68,7 +68,8 @@ def _any_of(shelves: tuple[Shelf, ...], few: bool) -> tuple[str, list[Any]]:
     """Items of these sources and kinds; of none, nothing."""
     if not shelves:
         return "1 = 0", []
-    # As expressions the planner cannot start from them: it would sort all items to find those changed last.
+    # Written as expressions so that the planner cannot start from them: it would sort all items to find the last
+    # changed.
     source, kind = ("source", "kind") if few else ("nullif(source, '')", "nullif(kind, '')")
     parts = [f"({source} = ? AND {'kind IS NULL' if name is None else f'{kind} = ?'})" for _, name in shelves]
     return f"({' OR '.join(parts)})", [value for shelf in shelves for value in shelf if value is not None]
@@ -89,12 +90,12 @@ def _of_area(areas: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, list[
 def listed(
     tx: Transaction, workspace: str, wanted: Wanted, after: Position | None, offset: int, limit: int
 ) -> list[Row]:
-    """The items that fit, those changed last first: behind a place, or after so many."""
+    """The matching items, last changed first: after a position, or at an offset."""
     where, values = wanted.sql(workspace)
     if after is not None:
         condition, place = after.behind("ref")
         where, values, offset = f"{where} AND {condition}", [*values, *place], 0
-    # As an expression the planner sorts what it found by the kind, and does not walk the newest of all.
+    # Written as an expression so that the planner sorts the items of the kind instead of scanning the newest of all.
     order = "seq + 0" if wanted.few else "seq"
     sql = (
         f"SELECT {_COLUMNS}, {_SUBJECT} AS subject FROM item WHERE {where} ORDER BY {order} DESC, ref LIMIT ? OFFSET ?"
@@ -103,7 +104,7 @@ def listed(
 
 
 def counts(tx: Transaction, workspace: str, wanted: Wanted) -> dict[tuple[Shelf, str], int]:
-    """How many items of each source and kind stand how, whatever kind and status are wanted."""
+    """The number of items of each source, kind and status; ignores the filters for kind and status."""
     where, values = replace(wanted, shelves=None, status=None).sql(workspace)
     sql = f"SELECT source, kind, status, count(*) AS items FROM item WHERE {where} GROUP BY source, kind, status"
     found: dict[tuple[Shelf, str], int] = {}
@@ -114,7 +115,7 @@ def counts(tx: Transaction, workspace: str, wanted: Wanted) -> dict[tuple[Shelf,
 
 
 def by_author(tx: Transaction, workspace: str, wanted: Wanted, authored: Select, most: int) -> list[Row]:
-    """How many of the items that fit each author wrote, the most first. `authored` selects authors and subjects."""
+    """The number of matching items by author, descending. `authored` selects authors and subjects."""
     where, values = wanted.sql(workspace)
     sql = (
         f"WITH authored AS MATERIALIZED ({authored[0]}), subjects AS MATERIALIZED ("
@@ -141,7 +142,7 @@ def in_areas(tx: Transaction, workspace: str) -> list[Row]:
 
 
 def naming_files(tx: Transaction, workspace: str, sources: tuple[str, ...], most: int) -> list[Row]:
-    """The newest items whose text may name a file: it holds a slash or a dot within a word."""
+    """The newest items whose text may name a file: it contains a slash or a dot within a word."""
     sql = (
         f"SELECT ref, source, kind, status, title, body, ts_ms FROM item WHERE workspace = ?"
         f" AND source IN ({placeholders(len(sources))}) AND (body LIKE ? OR body LIKE ?)"
@@ -151,7 +152,7 @@ def naming_files(tx: Transaction, workspace: str, sources: tuple[str, ...], most
 
 
 PASSING = ("signal",)
-"""Kinds of items that leave when somebody has decided about them: they came to an end and were not removed."""
+"""Kinds of items that leave the index once they are decided: they count as closed, not as removed."""
 CHANGES = ("added", "changed", CLOSED, RETRACTED, "gone")
 _EXCERPT = 600
 _FIELDS = "ref, source, kind, status, title, body, digest, seq, ts_ms"
@@ -204,7 +205,7 @@ _SINCE = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which rows of a list are wanted: of one source (all without any), from a place on."""
+    """One page of a list: of one source (default: all), from a position on."""
 
     source: str | None
     offset: int
@@ -216,7 +217,7 @@ class Page:
 
 
 def held_counts(tx: Transaction, workspace: str, moment: int) -> list[Row]:
-    """How many items of each source, kind and status there were at a time."""
+    """The number of items of each source, kind and status at a point in time."""
     sql = (
         f"{_HELD} SELECT source, kind, status, count(*) AS items FROM held"
         " GROUP BY source, kind, status ORDER BY source, kind, status"
@@ -225,7 +226,7 @@ def held_counts(tx: Transaction, workspace: str, moment: int) -> list[Row]:
 
 
 def held_items(tx: Transaction, workspace: str, moment: int, page: Page) -> list[Row]:
-    """What there was at a time as it stood then, the last written first."""
+    """The items at a point in time in their versions of that time, last written first."""
     where, given = page.where("source")
     sql = (
         f"{_HELD} SELECT {_FIELDS.replace('body', f'substr(body, 1, {_EXCERPT}) AS body')} FROM held WHERE 1 = 1{where}"
@@ -235,7 +236,7 @@ def held_items(tx: Transaction, workspace: str, moment: int, page: Page) -> list
 
 
 def change_counts(tx: Transaction, workspace: str, moment: int) -> list[Row]:
-    """How many items of each source were added, changed, closed, retracted or are gone since a time."""
+    """The number of items of each source that were added, changed, closed, retracted or removed since a time."""
     sql = (
         f"{_SINCE} SELECT change, family AS source, count(*) AS items FROM changes"
         " GROUP BY change, family ORDER BY change, family"
@@ -244,7 +245,7 @@ def change_counts(tx: Transaction, workspace: str, moment: int) -> list[Row]:
 
 
 def changes_since(tx: Transaction, workspace: str, moment: int, page: Page, change: str | None = None) -> list[Row]:
-    """What became of each item since a time, with both states, the last changed first."""
+    """The items that changed since a time, with both states, last changed first."""
     where, given = page.where("family", ("change", change))
     shown = ", ".join(
         f"substr({name}, 1, {_EXCERPT}) AS {name}" if name.endswith("body") else name

@@ -1,7 +1,8 @@
-"""Reading the search index: one item for anything that can be found, written with the thing itself (see `items`).
+"""Reading the search index: one item for each thing that can be found, written in the transaction of the thing itself
+(see `items`).
 
-An item's words are kept as text, cut into our own terms. Ranking happens in the process that asks (see `recall`), from
-the same rows on both engines, so that both give the same order.
+An item's words are stored as text, split into our own terms. Ranking happens in the process that searches (see
+`recall`), from the same rows on both engines, so that both give the same order.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from clew.store.database import EPOCH, Row, Transaction, placeholders
 
 MOST_WORDS = 16
 FOR_EVER = 2**63 - 1
-"""Until when a version that nothing has replaced is live."""
+"""The end time of a current version."""
 _WILD = re.compile(r"([\\%_])")
 _ESCAPED = r"\\\1"
 _SAME = "item_terms.workspace = item.workspace AND item_terms.id = item.id"
 
 
 def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, most: int) -> list[str]:
-    """Titles and refs of a source that begin with these letters, for completion."""
+    """Titles and refs of a source with this prefix, for completion."""
     pattern = f"{_WILD.sub(_ESCAPED, value.lower())}%"
     sql = (
         "SELECT DISTINCT CASE WHEN lower(title) LIKE ? ESCAPE '\\' THEN title ELSE ref END AS found FROM item"
@@ -37,9 +38,10 @@ def items_titled(tx: Transaction, workspace: str, title: str, most: int) -> list
 
 
 def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
-    """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking.
+    """Items that contain any of the terms, those with most of them first: a filter for lists, without recall's
+    ranking.
 
-    It reads every row: right for small stores and inside of a write; `recall.holding` says the same from the index.
+    It reads every row: suitable for small stores and inside of a write; `recall.holding` does the same with the index.
     """
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]
     if not wanted:
@@ -58,12 +60,12 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
 
 
 def index_gaps(tx: Transaction, workspace: str) -> int:
-    """How many items were cut into terms by an older rule; more than none means that a reindex is due."""
+    """The number of items whose terms were built by an older version; if not 0, a reindex is due."""
     return int(tx.value("SELECT count(*) FROM item_terms WHERE workspace = ? AND stale = 1", workspace))
 
 
 def vector_lags(tx: Transaction, workspace: str) -> dict[str, int]:
-    """How many items wait for a vector, for each model that has made any here."""
+    """The number of items that wait for a vector, for each model that has vectors here."""
     sql = (
         "SELECT model, (SELECT count(*) FROM item_terms WHERE item_terms.workspace = vector_progress.workspace"
         " AND item_terms.change > vector_progress.change AND terms IS NOT NULL) AS waiting"
@@ -78,7 +80,8 @@ def last_change(tx: Transaction, workspace: str) -> int:
 
 
 class IndexState(NamedTuple):
-    """What a process with a copy of the index compares: in another epoch, or at a lower change, it starts over."""
+    """Compared by a process that caches the index: if the epoch differs, or the change number is lower, it starts
+    over."""
 
     epoch: str
     change: int
@@ -90,7 +93,7 @@ def index_state(tx: Transaction, workspace: str) -> IndexState:
 
 
 class IndexedItem(NamedTuple):
-    """What ranking reads of an item. `terms` or `ref` is None for one that is gone."""
+    """The fields of an item that ranking reads. `terms` or `ref` is None for a deleted one."""
 
     id: int
     change: int
@@ -108,7 +111,7 @@ class IndexedItem(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        # Terms of a change are joined with the item as it is now, so an item may be gone before its terms are.
+        # Terms of a change are joined with the current item, so an item may be deleted before its terms are.
         return self.terms is None or self.ref is None
 
 
@@ -118,7 +121,7 @@ def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> lis
 
 
 def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[IndexedItem]:
-    """Every item as it stood at a seq (`column` seq) or a time (`column` ts_ms)."""
+    """Every item in its version at a seq (`column` seq) or a time (`column` ts_ms)."""
     until = "until_seq" if column == "seq" else "until_ms"
     now = f"SELECT {_LIVE}, {FOR_EVER} AS until FROM item JOIN item_terms ON {_SAME}"
     past = f"SELECT {_PAST}, item.{until} AS until FROM item_past item"
@@ -163,7 +166,7 @@ def newest_items(
 
 
 def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> list[int]:
-    """The newest items that say exactly this. Looks at every row, so only for texts that no index can find."""
+    """The newest items with exactly this text. Scans every row, so only for texts that no index can find."""
     sql = "SELECT id FROM item WHERE workspace = ? AND (title = ? OR body = ?) ORDER BY id DESC LIMIT ?"
     return [int(row["id"]) for row in tx.all(sql, workspace, text, text, most)]
 
@@ -179,7 +182,7 @@ def items_of_day(tx: Transaction, workspace: str, day: str) -> list[Row]:
 
 
 def source_of(tx: Transaction, workspace: str, ref: str) -> str | None:
-    """What kind of thing is found under a ref; None when nothing is."""
+    """The source of the item with this ref; None if there is none."""
     source = tx.value("SELECT source FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
     return None if source is None else str(source)
 
@@ -196,13 +199,13 @@ def refs_on_branch(tx: Transaction, workspace: str, branch: int, source: str) ->
 
 
 def count_items(tx: Transaction, workspace: str, most: int) -> int:
-    """How many things can be found; counted no further than `most`."""
+    """The number of items; counted no further than `most`."""
     counted = "SELECT 1 FROM item WHERE workspace = ? LIMIT ?"
     return int(tx.value(f"SELECT count(*) FROM ({counted}) AS counted", workspace, most))
 
 
 def items_after(tx: Transaction, workspace: str, id: int, most: int) -> list[Row]:
-    """Items in the order of their ids, for whoever walks all of them in batches."""
+    """Items in the order of their ids, for iterating over all of them in batches."""
     return tx.all("SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", workspace, id, most)
 
 
@@ -218,7 +221,7 @@ def count_by_source(tx: Transaction, workspace: str) -> dict[str, int]:
 
 
 def items_of_past(tx: Transaction, workspace: str, ids: list[int], column: str, moment: int) -> dict[int, Row]:
-    """Items as they stood at a seq or a time."""
+    """Items in their versions at a seq or a time."""
     if not ids:
         return {}
     # Versions may share a millisecond. The one that ended first comes last and overwrites the others in the dict.
@@ -232,7 +235,7 @@ def items_of_past(tx: Transaction, workspace: str, ids: list[int], column: str, 
 
 
 def links_of(tx: Transaction, workspace: str, ids: list[int]) -> list[Row]:
-    """What these items point to."""
+    """The outgoing links of these items."""
     if not ids:
         return []
     marks = placeholders(len(ids))
@@ -244,7 +247,7 @@ def links_of(tx: Transaction, workspace: str, ids: list[int]) -> list[Row]:
 
 
 def links_to(tx: Transaction, workspace: str, refs: list[str], limit: int | None = None) -> list[Row]:
-    """What points to these refs; a hub may be pointed to by most items, so whoever shows a few asks for a few."""
+    """The incoming links of these refs; most items may link to a hub, so pass a limit if only a few are shown."""
     if not refs:
         return []
     sql = (
@@ -284,7 +287,7 @@ def never_used(tx: Transaction, workspace: str, used: set[str], limit: int) -> t
         total -= int(tx.value(counted, workspace, *part))
     found: list[Row] = []
     seq, ref = -1, ""
-    # The oldest were mostly shown; read on until enough are found that were not.
+    # Most of the oldest were shown; read on until enough are found that were not.
     while len(found) < limit:
         rows = tx.all(_OLDEST, workspace, seq, seq, ref, PART)
         found += [row for row in rows if row["id"] not in used]
@@ -302,6 +305,6 @@ _OLDEST = (
 
 
 def refs_starting(tx: Transaction, workspace: str, beginning: str) -> list[str]:
-    """The refs that begin with a text, such as those of the thoughts of a session."""
+    """The refs with a prefix, such as those of the thoughts of a session."""
     sql = "SELECT ref FROM item WHERE workspace = ? AND ref > ? AND ref < ? ORDER BY ref"
     return [row["ref"] for row in tx.all(sql, workspace, beginning, f"{beginning[:-1]}{chr(ord(beginning[-1]) + 1)}")]

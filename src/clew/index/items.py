@@ -1,7 +1,7 @@
-"""The items of the search index: what it holds of a thing that can be found, and how that is written.
+"""The items of the search index: the indexed fields of a thing that can be found, and how they are written.
 
-An item is written in the transaction of the thing that is found. Items come, change and go; their past stays. At the
-end stand questions whose answers must be 0 when the index agrees with the data; `clew doctor` asks them.
+An item is written in the transaction of the thing itself. Items are added, changed and removed; their past versions
+stay. At the end are consistency checks that must return 0 if the index agrees with the data; `clew doctor` runs them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from clew.store.workspaces import last_write
 BODY_LIMIT = 20_000
 MOST_LINKS = 64
 QUESTION = "?"
-"""Stands last among the terms of a text that ends as a question; no word is cut to it."""
+"""The last term of a text that ends as a question; no word produces this term."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a search may return. `ref` is the id that `open` takes; it is unique in its workspace.
+    """A possible search result. `ref` is the id that `open` takes; it is unique in its workspace.
 
     `event_ts_ms` is when the thing happened, `ts_ms` when it was recorded. `links` are (relation, ref) pairs such as
-    ("supersedes", "D-20260213-001"); ids that the text mentions are found by themselves.
+    ("supersedes", "D-20260213-001"); ids that the text mentions are detected automatically.
     """
 
     ref: str
@@ -55,9 +55,9 @@ class Item:
         return digest(text)
 
     def targets(self) -> list[tuple[str, str]]:
-        """Relation and ref of everything it points to: what its links say, then what its text mentions."""
+        """Relation and ref of all outgoing links: the explicit ones, then the ids that its text mentions."""
         words = f"{self.title or ''}\n{(self.body or '')[:BODY_LIMIT]}".split()
-        # No id has a space in it, and each has one of these signs, as few other words do.
+        # No id contains a space, and each contains one of these characters, as few other words do.
         mentions = [id for word in words if "-" in word or ":" in word for id in MENTIONED.findall(word)]
         pairs = {(relation, target) for relation, target in self.links if target != self.ref}
         named = {target for _, target in pairs}
@@ -75,7 +75,7 @@ def item_terms(item: Item) -> str:
 
 
 def headed(item: Item) -> Item:
-    """With the speaker and the moment that a transcript line names, where the caller gave none."""
+    """With the speaker and the time of a transcript line as defaults, if the caller gave none."""
     if not item.body or (item.speaker is not None and item.event_ts_ms is not None):
         return item
     speaker, moment = read_heading(item.body)
@@ -85,7 +85,7 @@ def headed(item: Item) -> Item:
     return replace(item, speaker=speaker, event_ts_ms=moment)
 
 
-# A transcript line may say who speaks and when: `[8 May 2023, 13:56] Caroline: Hello`.
+# A transcript line may contain speaker and time: `[8 May 2023, 13:56] Caroline: Hello`.
 _HEAD = 80
 _DATED = re.compile(r"\s*[\[(]([^\])\n]{6,60})[\])]\s*")
 _BARE_DATE = re.compile(
@@ -104,7 +104,7 @@ LABELS = frozenset(_LABELS.split())
 
 
 def read_heading(body: str) -> tuple[str | None, int | None]:
-    """The speaker and the moment that the beginning of a text names; None where it names none."""
+    """The speaker and the time at the beginning of a text; None if missing."""
     head = body[:_HEAD]
     dated = _DATED.match(head) or _BARE_DATE.match(head)
     moment = find_moment(dated.group(1)) if dated else None
@@ -128,12 +128,12 @@ CHUNK = 500
 
 
 def index_item(tx: Transaction, workspace: str, item: Item) -> None:
-    """Make an item findable, replacing what stood under its ref."""
+    """Add an item to the index, replacing the one with its ref."""
     index_items(tx, workspace, (item,))
 
 
 def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
-    """Make items findable, each as if it came alone after the one before it."""
+    """Add items to the index, each as if it were added alone after the one before it."""
     for chunk in _chunks(items):
         entries = _entries(tx, workspace, chunk)
         for sql, rows in _writes(workspace, entries):
@@ -142,9 +142,9 @@ def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
 
 
 def mark_item(tx: Transaction, workspace: str, ref: str, status: str | None) -> bool:
-    """Give a stored item another status; false when there is none. All else of it stays, its links included.
+    """Change the status of a stored item; false if there is none. Everything else is kept, its links included.
 
-    Its place in its document stays too, so only the past says until when it had the old status.
+    Its position in its document is kept too, so only the past version records until when it had the old status.
     """
     row = tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
     if row is None:
@@ -162,7 +162,7 @@ def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
 
 
 def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
-    """Drop the items with these refs, in this order; how many there were."""
+    """Remove the items with these refs, in this order; returns their number."""
     wanted = list(dict.fromkeys(refs))
     if not wanted:
         return 0
@@ -171,7 +171,7 @@ def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
 
 
 def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
-    """Drop every item that a condition on the item table names."""
+    """Remove every item that matches a condition on the item table."""
     sql = f"SELECT id FROM item WHERE workspace = ? AND {condition} ORDER BY id"
     return _drop(tx, workspace, tx.all(sql, workspace, *params))
 
@@ -189,18 +189,18 @@ def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
 
 
 def recut(tx: Transaction, workspace: str, rows: list[Row]) -> None:
-    """Cut stored items into terms again."""
+    """Rebuild the terms of stored items."""
     _set_terms(tx, workspace, [(row["id"], item_terms(_stored(row))) for row in rows])
 
 
 def redigest(tx: Transaction, workspace: str, rows: list[Row]) -> None:
-    """Let the digests of stored items follow their texts, so that their vectors are made anew."""
+    """Update the digests of stored items from their texts, so that their vectors are rebuilt."""
     sql = "UPDATE item SET digest = ? WHERE workspace = ? AND id = ?"
     tx.many(sql, [(_stored(row).digest(), workspace, row["id"]) for row in rows])
 
 
 def _stored(row: Row) -> Item:
-    """As much of a stored item as its terms are made of."""
+    """The fields of a stored item from which its terms are built."""
     return Item(
         row["ref"],
         row["source"],
@@ -214,7 +214,7 @@ def _stored(row: Row) -> Item:
 
 
 class NumberedItem(NamedTuple):
-    """An item with its id, the number of its change, and what stands under its ref."""
+    """An item with its id, the number of its change, and the stored item with its ref."""
 
     item: Item
     digest: str
@@ -223,11 +223,11 @@ class NumberedItem(NamedTuple):
     fresh: bool
     differs: bool
     since: int
-    """The seq of what stands under its ref."""
+    """The seq of the stored item with its ref."""
 
     @property
     def moved(self) -> bool:
-        """Written again with the same words: what it said before it goes on saying, from a later seq on."""
+        """Written again with the same text: unchanged, but from a later seq on."""
         return not self.fresh and not self.differs and self.item.seq > self.since
 
     def columns(self) -> tuple[Any, ...]:
@@ -251,7 +251,7 @@ class NumberedItem(NamedTuple):
 
 
 def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """In their order, and no ref twice in one chunk."""
+    """In their order, without duplicate refs in a chunk."""
     chunk: dict[str, Item] = {}
     for item in items:
         if item.ref in chunk or len(chunk) == CHUNK:
@@ -277,10 +277,10 @@ def _entry(item: Item, found: Row, place: int) -> NumberedItem:
 
 
 def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    """Statements in their order, each with its rows of parameters."""
+    """Statements in execution order, each with its rows of parameters."""
     known = [entry for entry in entries if not entry.fresh]
     fresh = [entry for entry in entries if entry.fresh]
-    # The past is copied from the item as it is, so this comes before the item is updated.
+    # The past version is copied from the stored item, so this comes before the update.
     yield from _writes_of_the_past(workspace, known)
     yield _UPDATE, [(*entry.columns(), workspace, entry.id) for entry in known]
     yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), workspace, entry.id) for entry in known]
@@ -325,7 +325,7 @@ _PROLONG = (
     " AND EXISTS (SELECT 1 FROM item WHERE item.workspace = item_past.workspace AND item.id = item_past.id"
     " AND coalesce(item.status, '') = coalesce(item_past.status, ''))"
 )
-"""An item that is written again and again without a change has one past, not one for each time."""
+"""An item that is written repeatedly without a change has one past version, not one for each write."""
 _KEEP_ONCE = (
     f"{_KEEP} AND NOT EXISTS (SELECT 1 FROM item_past kept WHERE kept.workspace = item.workspace"
     " AND kept.until_seq = ? AND kept.id = item.id)"
@@ -336,22 +336,22 @@ _NEXT_ID = {
     # A sequence, because a counter row would make the writers of all workspaces wait for each other.
     "postgres": "nextval('item_id')",
 }
-"""Ids are never used twice: the terms row of an item outlives it."""
+"""Ids are never reused: the terms row of an item outlives it."""
 
 _STANDING = {
     "sqlite": "json_each(?) wanted LEFT JOIN item ON item.workspace = ? AND item.ref = wanted.value",
-    # The first ref from the wanted one on: only one index tells. Asked for the ref itself, the planner takes whichever
-    # index begins with the workspace while it thinks the store young, and reads all of it again and again.
+    # Selects the first ref from the wanted one on, because only one index supports that. With `ref = ?` the planner
+    # takes any index that begins with the workspace while it has no statistics, and reads all of it again and again.
     "postgres": (
         "json_array_elements_text(?::json) WITH ORDINALITY AS wanted (value, key) LEFT JOIN LATERAL"
         " (SELECT id, ref, digest, status, seq FROM item WHERE workspace = ? AND ref >= wanted.value"
         " ORDER BY ref LIMIT 1) item ON item.ref = wanted.value"
     ),
 }
-"""The refs of a JSON list, each with the item that stands under it."""
+"""The refs of a JSON list, each with the item that has it."""
 
 IDS_OF = {engine: f"SELECT item.id FROM {standing} ORDER BY wanted.key" for engine, standing in _STANDING.items()}
-"""The id under each ref, or none. Told to leave out those without, SQLite would begin with all items of the store."""
+"""The id of each ref, or none. With an inner join SQLite would begin with all items of the store."""
 
 _FOUND = {
     engine: (
@@ -360,7 +360,7 @@ _FOUND = {
     )
     for engine, standing in _STANDING.items()
 }
-"""What stands under each ref, or the id that comes there, in one exchange."""
+"""The stored item of each ref, or the new id for it, in one round trip."""
 
 
 _ASKED = {
@@ -388,13 +388,13 @@ _ASKED = {
 
 
 def disagreements(tx: Transaction, workspace: str) -> list[str]:
-    """What does not fit together, each with how many; empty when all is well."""
+    """The inconsistencies, each with its count; empty if there are none."""
     found = {what: int(tx.value(sql, workspace)) for what, sql in _ASKED.items()}
     return [f"{count} {what}" for what, count in found.items() if count]
 
 
 @transferred("item_ids")
 def continue_ids(tx: Transaction) -> None:
-    """A store that was copied to PostgreSQL counts on behind every id that was given out."""
+    """After a copy to PostgreSQL, advance the sequence past every id that was used."""
     if tx.engine == "postgres":
         tx.value("SELECT setval('item_id', (SELECT coalesce(max(id), 0) + 1 FROM item_terms), false)")

@@ -1,6 +1,7 @@
-"""Posting lists: for each term the items that hold it, in runs of consecutive items; and where ids stand in an array.
+"""Posting lists: for each term the items that contain it, in runs of consecutive items; and the positions of ids in an
+array.
 
-A key is the number of a term times FIELD_COUNT plus the number of the field it stands in, so that a query can weigh
+A key is the number of a term times FIELD_COUNT plus the number of its field, so that a query can weigh
 the fields of an item differently.
 """
 
@@ -20,7 +21,7 @@ Numbers = NDArray[np.uint32]
 
 
 class Names(dict[Any, int]):
-    """Numbers for values in the order in which they were first seen."""
+    """A vocabulary (interner): numbers for values in the order in which they were first seen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class PostingRun:
     counts: NDArray[np.uint16]
 
     def postings(self, key: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]] | None:
-        """The slots that hold a key, and how often."""
+        """The slots that contain a key, and how often."""
         # A number of the array's own type: any other makes numpy copy the whole array.
         at = int(self.keys.searchsorted(np.uint32(key)))
         if at >= len(self.keys) or self.keys[at] != key:
@@ -71,7 +72,7 @@ class PostingRun:
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
     """The keys of stored terms (one line per field) in reading order, and the number of words in each field."""
     number, numbers, sizes = vocabulary.__getitem__, array("I"), array("q")
-    # Numbers at once: the words of some thousand items would take ten times the room.
+    # Converted to numbers at once: the words of some thousand items would take ten times the memory.
     for text in texts:
         # However many lines a row has, it gets exactly FIELD_COUNT fields, so that the lengths form a table.
         for line in (text.split("\n") + [""] * FIELD_COUNT)[:FIELD_COUNT]:
@@ -108,7 +109,7 @@ def build_run(first: int, words: Numbers, lengths: Ints) -> PostingRun:
         firsts,
         ends,
         slots,
-        # Sixteen bits halve the memory. A word that stands in an item more often than that weighs no more.
+        # Sixteen bits halve the memory. A word that occurs in an item more often than that weighs no more.
         np.minimum(counts, 65535).astype(np.uint16),
     )
 
@@ -162,7 +163,7 @@ def added(runs: list[PostingRun], run: PostingRun) -> list[PostingRun]:
 
 
 def term_counts(runs: list[PostingRun], term: int, weights: Floats, size: int) -> Floats:
-    """How often each slot holds a term, each field counted with its weight."""
+    """The frequency of a term in each slot, weighted by field."""
     found: Floats = np.zeros(size, np.float32)
     for run in runs:
         for field in range(FIELD_COUNT):
@@ -178,7 +179,7 @@ ABSENT = -1
 
 
 def positions(wanted: Ints, known: Ints) -> Ints:
-    """Where each wanted id stands among the known ones, which are all different; ABSENT for those that do not."""
+    """The index of each wanted id in the known ones, which are distinct; ABSENT if it is missing."""
     if not len(known):
         return np.full(len(wanted), ABSENT, np.int64)
     order = np.argsort(known, kind="stable")  # ids mostly rise already, which this sort makes use of

@@ -1,9 +1,9 @@
-"""An index for "holds this text": every three characters in a row of a text are a term.
+"""A trigram index for substring search: every three consecutive characters of a text are a term.
 
-A row's number is made of the workspace's number and the seq of what the text belongs to. SQLite has the index as an
-FTS5 table without content, in which a search keeps to its workspace by a range of numbers. PostgreSQL has it as arrays
-under GIN: a term together with its workspace is one whole number. The index finds candidates; whoever asks compares
-the text itself.
+A row's number combines the workspace's number and the seq of the record that the text belongs to. SQLite has the index
+as an FTS5 table without content, in which a search keeps to its workspace by a range of numbers. PostgreSQL has it as
+arrays under GIN: a term together with its workspace is one whole number. The index finds candidates; the caller
+compares the text itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHORTEST = 3
 MOST_TERMS = 4
 MOST_CANDIDATES = 1000
 NEWEST, COMMON = 300, 3
-"""With so many matches among so many of the newest texts, a walk over the texts soon fills its page."""
+"""Threshold: with so many matches among so many of the newest texts, a scan of the texts soon fills its page."""
 _SEQ_BITS = 40
 _FREQUENT = " etaoinsrhldcumfpgwybvkxjqz"
 """Letters of English text and code, the most frequent first; all other characters are rarer."""
@@ -34,7 +34,7 @@ def index_substrings(tx: Transaction, workspace_number: int, seq: int, text: str
 
 
 def forget_substrings(tx: Transaction, workspace_number: int, seq: int, text: str) -> None:
-    """Take a text out of the index; an index without content must be given what it was made of."""
+    """Remove a text from the index; a contentless index must be given the original text."""
     row = _first_row(workspace_number) + seq
     if tx.engine == "sqlite":
         tx.run("INSERT INTO node_grams (node_grams, rowid, folded) VALUES ('delete', ?, ?)", row, text)
@@ -43,7 +43,7 @@ def forget_substrings(tx: Transaction, workspace_number: int, seq: int, text: st
 
 
 def candidates(tx: Transaction, workspace_number: int, text: str) -> tuple[int, ...] | None:
-    """Seqs of all texts that may hold this one; None when they are many or the index does not help."""
+    """Seqs of all texts that may contain this one; None if there are many or the index does not help."""
     if len(text) < SHORTEST:
         return None
     find = _by_words if tx.engine == "sqlite" else _by_arrays
@@ -67,7 +67,7 @@ def _by_words(tx: Transaction, workspace_number: int, terms: list[str]) -> list[
 
 
 def _by_arrays(tx: Transaction, workspace_number: int, terms: list[str]) -> list[int] | None:
-    """GIN reads all matches before it gives the first, so it is asked only for what does not look common."""
+    """GIN reads all matches before it returns the first, so it is used only for terms that do not look common."""
     grams = _array(workspace_number, terms)
     newest = "SELECT grams FROM node_grams WHERE number BETWEEN ? AND ? ORDER BY number DESC LIMIT ?"
     sample = f"SELECT count(*) FROM ({newest}) AS newest WHERE grams @> CAST(? AS INTEGER[])"
@@ -76,7 +76,7 @@ def _by_arrays(tx: Transaction, workspace_number: int, terms: list[str]) -> list
         return None
     sql = "SELECT number FROM node_grams WHERE grams @> CAST(? AS INTEGER[]) LIMIT ?"
     rows = tx.all(sql, grams, MOST_CANDIDATES + 1)
-    # Two workspaces may share a number; where the limit cut, others of ours may be behind it.
+    # Two workspaces may share a number; if the limit was reached, more of ours may come after it.
     ours = [row["number"] for row in rows if low <= row["number"] <= high]
     return ours if len(rows) <= MOST_CANDIDATES else None
 
@@ -108,7 +108,7 @@ def _number(workspace_number: int, term: str) -> str:
 
 
 def _rarest(text: str) -> list[str]:
-    """Those of the text's terms that look rarest. Fewer are quicker and let hardly more through."""
+    """The terms of the text that look rarest. Fewer terms are faster and give hardly more false candidates."""
     return sorted(_terms(text), key=lambda term: (-sum(map(_rarity, term)), term))[:MOST_TERMS]
 
 

@@ -1,7 +1,7 @@
-"""Text to search terms: the same function for what is stored and what is asked.
+"""Converts text to search terms: the same function for stored texts and for queries.
 
-A word gives its stem; a code word (`users.email`, `pgDump`, `BM4_HYPOTHESIS`) gives itself whole, its parts and their
-stems, so that either way of writing finds it. Scripts without spaces give overlapping pairs of characters.
+A word is converted to its stem; a code word (`users.email`, `pgDump`, `BM4_HYPOTHESIS`) to itself, its parts and their
+stems, so that every spelling finds it. Scripts without spaces are split into overlapping pairs of characters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    """The terms of what stands between spaces. No word has a space in it, and most chunks were met before."""
+    """The terms of a chunk between spaces. No word contains a space, and most chunks are already in the cache."""
     return tuple(chain.from_iterable(map(_word_terms, _WORD.findall(chunk))))
 
 
@@ -63,7 +63,7 @@ def stem(word: str) -> str:
 
 
 def fold(word: str) -> str:
-    """Lower case without accents: café and cafe are one word."""
+    """Normalize: lower case without accents, so that café and cafe are one word."""
     lowered = word.casefold()
     if lowered.isascii():
         return lowered
@@ -104,4 +104,4 @@ index indices; matrix matrices; vertex vertices; datum data; good better best; b
 PLAIN_FORMS: dict[str, str] = {
     form: words[0] for words in (group.split() for group in _FORMS.split(";")) for form in words[1:]
 }
-"""English words whose forms no stemmer brings together: went and go, children and child."""
+"""English words whose forms no stemmer reduces to one stem: went and go, children and child."""

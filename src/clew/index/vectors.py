@@ -1,13 +1,13 @@
 """Vectors in the store: one for each item and model, eight bits a number, and how far each model has come.
 
 Every vector that is written gets the next number of its workspace and model. A process that has read up to a number
-asks only for those above it, so a number is never given twice: `last_number` stands in `vector_progress` and does not
-go back when the newest vector is removed. When a model's vectors are dropped and made anew, the numbers begin again
+requests only those above it, so a number is never reused: `last_number` is stored in `vector_progress` and does not
+decrease when the newest vector is removed. When a model's vectors are deleted and rebuilt, the numbers begin again
 under another epoch, and processes start over.
 
-Where a PostgreSQL server has pgvector, vectors stand there once more as `halfvec` and are compared by the server. The
-server makes that column itself from the bytes, so it can neither lag nor differ. Vectors and questions are whole
-numbers (see `recall/likeness.py`): what the server adds up is exactly what a process would.
+If a PostgreSQL server has pgvector, vectors are also stored as `halfvec` and compared by the server. The server
+generates that column from the bytes, so it can neither lag nor differ. Vectors and questions are whole numbers (see
+`recall/likeness.py`): what the server adds up is exactly what a process would.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Floats = NDArray[np.float32]
 
 
 class Packed(NamedTuple):
-    """A vector in a quarter of its room, at no loss that ranking would notice: `scale` times one signed byte each."""
+    """A quantized vector, a quarter of the size without a loss that affects ranking: `scale` times one signed byte
+    each."""
 
     scale: float
     data: bytes
@@ -59,7 +60,7 @@ def unpacked(rows: Sequence[bytes], dimensions: int) -> NDArray[np.int8]:
 
 
 def progress(tx: Transaction, workspace: str, model: str) -> int:
-    """The last change of the index that this model has embedded."""
+    """The number of the last index change that this model has embedded."""
     sql = "SELECT change FROM vector_progress WHERE workspace = ? AND model = ?"
     return int(tx.value(sql, workspace, model) or 0)
 
@@ -95,7 +96,7 @@ def keep(
     """Write a batch of vectors that was made from the changes up to `change`."""
     row = tx.one(_PROGRESS, workspace, model)
     if row and row["change"] >= change:
-        # Another process was faster and may have embedded newer texts of these items; ours would be a step back.
+        # Another process was faster and may have embedded newer texts of these items; ours may be outdated.
         return
     if gone:
         sql = f"DELETE FROM item_vector WHERE {_HERE} IN ({placeholders(len(gone))})"
@@ -124,7 +125,7 @@ def vectors_after(
 
 
 def numbering(tx: Transaction, workspace: str, model: str) -> Numbering:
-    """How far the vectors of a model are numbered, and since which start."""
+    """The last number of a model's vectors, and the epoch."""
     row = tx.one(_PROGRESS, workspace, model)
     return Numbering(f"{tx.generation}-{row['store']}-{row['epoch']}", row["last_number"]) if row else Numbering("", 0)
 
@@ -163,7 +164,7 @@ _ADVANCE = (
 INSTALL_LOCK = 0x434C4556
 
 Scores = list[tuple[int, float]]
-"""Ids with the products of their vector and the question's numbers."""
+"""Ids with the dot products of their vector and the question's numbers."""
 
 
 @dataclass(frozen=True)
@@ -199,20 +200,20 @@ class VectorServer:
 
 
 def server(tx: Transaction, workspace: str, model: str) -> VectorServer | None:
-    """What compares vectors in the database; None where it cannot."""
+    """The comparison of vectors in the database; None if it is not available."""
     schema = schema_of(tx)
     return VectorServer(schema, workspace, model) if schema else None
 
 
 def schema_of(tx: Transaction) -> str | None:
-    """Where the type of the column lives, quoted; None when there is no such column."""
+    """The schema of the column's type, quoted; None if there is no such column."""
     return tx.value(_SCHEMA) if tx.engine == "postgres" else None
 
 
 def install(tx: Transaction) -> str:
-    """Let the server compare vectors from now on; says why it will not, or nothing.
+    """Enable comparison in the server; returns the reason if that is not possible, else nothing.
 
-    All vectors that are there are converted under a lock: call it while there are few, or when somebody asked for it.
+    All existing vectors are converted under a lock: call it while there are few, or on request.
     """
     if tx.engine != "postgres" or schema_of(tx):
         return ""
@@ -255,4 +256,4 @@ _FUNCTION = (
     " (SELECT CAST(array_agg((get_byte(data, place) # 128) - 128 ORDER BY place) AS {schema}.halfvec)"
     " FROM generate_series(0, length(data) - 1) AS place)"
 )
-"""Signed bytes to numbers; a body that is parsed when it is made, so that dumps and search paths cannot change it."""
+"""Signed bytes to numbers; its body is parsed on creation, so that dumps and search paths cannot change it."""

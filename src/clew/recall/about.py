@@ -20,14 +20,15 @@ _PATH = re.compile(r"[\w.-]*[\w-]/[\w./-]*\w/?|\b[\w-]+\.[a-z]\w{0,4}\b")
 
 
 def names_any(names: frozenset[str], text: str) -> bool:
-    # Most texts hold none of the names at all, which is seen in a hundredth of the time.
+    # Most texts contain none of the names, and this test is a hundred times faster.
     held = any(name.removesuffix("/") in text for name in names)
     return held and _pattern_of(names).search(text) is not None
 
 
 @lru_cache(maxsize=64)
 def _pattern_of(names: frozenset[str]) -> re.Pattern[str]:
-    """Finds any of the names, but not within a longer one: `a.py` is not in `data.py`, and TASK-1 not in TASK-10."""
+    """Matches any of the names, but not within a longer one: `a.py` is not in `data.py`, and TASK-1 not in
+    TASK-10."""
     alternatives = "|".join(_name_pattern(name) for name in sorted(names))
     return re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-])")
 
@@ -43,7 +44,7 @@ def paths_in(text: str) -> tuple[str, ...]:
 
 
 def records_about(ctx: Context, subjects: list[str], history: bool) -> list[Row]:
-    """The records about any of these files, folders or areas: those that hold first, the newest first.
+    """The records about any of these files, folders or areas: valid ones first, each group newest first.
 
     A name without a folder (`importer.py`) means that file in any folder; a folder means everything inside of it.
     """
@@ -80,13 +81,13 @@ def _is_path(word: str) -> bool:
 
 
 def _anchor_name(given: str) -> str:
-    """The word as the name of an area, with or without `a:`; empty where it cannot be one."""
+    """The word as the name of an area, with or without `a:`; empty if it cannot be one."""
     return next((name for name in (given, f"a:{given}") if ANCHOR.fullmatch(name)), "")
 
 
 def _is_about(row: Row, areas: tuple[str, ...], files: frozenset[str]) -> bool:
     text = f"{row['title'] or ''}\n{row['body'] or ''}"
-    # SQL looked for the last part of a path anywhere; here it has to be the path itself, or its file alone.
+    # SQL matched the last part of a path anywhere; here it has to be the path itself, or its file name alone.
     alone = frozenset(name for file in files if (name := file.rsplit("/", 1)[-1]) != file and "." in name)
     if names_any(files, text) or (alone and _names_alone(alone, text)):
         return True

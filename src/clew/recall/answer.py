@@ -1,4 +1,4 @@
-"""Search results as callers see them: excerpts, provenance, the parts of a score. JSON and lines for agents."""
+"""Search results as callers see them: snippets, provenance, the parts of a score. JSON and lines for agents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOKEN = re.compile(r"\w[\w'’.:/@#-]*\w|\w")
 def result_json(
     row: Row, told: Preview, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool
 ) -> dict[str, Any]:
-    """One hit in the seed's fields, with its source and status, and the parts of its score if asked."""
+    """One hit in the seed's fields, with its source and status, and the parts of its score if requested."""
     slot = int(ranked.slots[at])
     found = listed_json(row, told, query, now_ms, round(float(ranked.scores[at]), 4))
     way = ranked.ways.get(slot)
@@ -48,7 +48,7 @@ def result_json(
 
 
 def listed_json(row: Row, told: Preview, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
-    """The fields of a hit that come from its row alone; lists use them without a score."""
+    """The fields of a hit that are read from its row; lists show them without a score."""
     return {
         "_id": row["ref"],
         "type": row["kind"] or row["source"],
@@ -83,7 +83,7 @@ def _doubts(told: Preview) -> dict[str, Any]:
 
 
 def previews(ctx: Context, rows: Collection[Row]) -> dict[str, Preview]:
-    """Ref -> what each of these says now in the words of its store, for the kinds that have such."""
+    """Ref -> preview of the current text of each of these, for the kinds that provide one."""
     kinds: dict[str, list[str]] = {}
     for row in rows:
         kinds.setdefault(row["kind"] if row["source"] == "task" else row["source"], []).append(row["ref"])
@@ -95,7 +95,7 @@ def previews(ctx: Context, rows: Collection[Row]) -> dict[str, Preview]:
 
 
 def _assessed(ctx: Context, rows: list[Row], told: dict[str, Preview]) -> dict[str, Preview]:
-    """With the label of each record: whether it holds, and what speaks against it."""
+    """With the label of each record: whether it is valid, and the objections to it."""
     assess = assessor.find("records")
     verdicts = assess(ctx, [row["ref"] for row in rows]) if assess is not None and rows else {}
     for row in rows:
@@ -128,11 +128,11 @@ def _more_line(result: dict[str, Any]) -> str:
 
 
 MOST_DOUBTFUL, MOST_OF_WEAK = 3, 120
-"""Hits shown where nothing clearly answers, and characters of a hit that is weak."""
+"""Hits shown if nothing clearly answers, and characters of a weak hit."""
 
 
 def _doubtful_lines(result: dict[str, Any], hits: list[dict[str, Any]]) -> list[str]:
-    """Whoever asks sees at once that these are candidates and no answer."""
+    """Makes clear in the first line that these are candidates and not an answer."""
     near, others = hits[:MOST_DOUBTFUL], ", ".join(hit["_id"] for hit in hits[MOST_DOUBTFUL:])
     more = [f"also: {others}"] if others else []
     return ["nothing clearly answers this; the nearest:", *item_lines(result, near, _weak_line), *more]
@@ -143,7 +143,7 @@ def _strong_or_weak(hit: dict[str, Any]) -> str:
 
 
 def _weak_line(hit: dict[str, Any]) -> str:
-    """A hit that may not belong to the answer: enough of it to see whether to open it."""
+    """A weak hit: enough of its text to decide whether to open it."""
     label = ", ".join(fact for fact in (_kind(hit), hit.get("state") or hit["status"], "weak") if fact)
     return f"{hit['_id']} ({label}): {shorten(one_line(hit['excerpt']), MOST_OF_WEAK)}"
 
@@ -196,7 +196,7 @@ def _silence(result: dict[str, Any]) -> str:
 
 
 def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
-    """For each shown slot, the candidates that it replaced."""
+    """For each shown slot, the candidates that its record replaced."""
     found: dict[int, list[int]] = {}
     for old, new in ranked.successors.items():
         if new in shown:
@@ -205,7 +205,7 @@ def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
 
 
 def beside_json(row: Row, told: Mapping[str, Preview], query: Query) -> dict[str, Any]:
-    """A record that is shown with another: what that one replaced, or what would take its place."""
+    """A record that is shown together with a hit: the one that the hit replaced, or its proposed replacement."""
     return {"_id": row["ref"], "excerpt": excerpt(row, query, told.get(row["ref"], NO_PREVIEW))}
 
 
@@ -222,7 +222,7 @@ def _optional(row: Row, now_ms: int) -> dict[str, Any]:
 
 
 def explained(ranked: Ranked, at: int) -> dict[str, Any]:
-    """Each feature's value, weight and part of the score, if it adds anything; and the words that matched."""
+    """Value, weight and contribution of each feature with a non-zero contribution; and the words that matched."""
     parts = []
     for name in sorted(ranked.features):
         value, weight = float(ranked.features[name][at]), ranked.weights.get(name, 0.0)
@@ -237,7 +237,7 @@ def explained(ranked: Ranked, at: int) -> dict[str, Any]:
 
 
 def marks(text: str, held: set[str]) -> list[str]:
-    """The words of a text, as they are written there, that match a word of the question."""
+    """The words of a text, as spelled there, that match a word of the question."""
     found = dict.fromkeys(_TOKEN.findall(text))
     return [word for word in found if held & set(terms(word))]
 
@@ -250,7 +250,7 @@ def age(ts_ms: int, now_ms: int) -> str:
 
 
 def excerpt(row: Row, query: Query, told: Preview = NO_PREVIEW) -> str:
-    """The part of an item's text that holds most of the question's words."""
+    """The snippet of an item's text with most of the question's words."""
     text = told.text or _titled(" ".join((row["title"] or "").split()), _prose(row))
     if len(text) <= EXCERPT:
         return text
@@ -260,14 +260,14 @@ def excerpt(row: Row, query: Query, told: Preview = NO_PREVIEW) -> str:
 
 
 def _titled(title: str, prose: str) -> str:
-    # Many titles are the beginning of the text, cut with dots; repeating them would waste the excerpt.
+    # Many titles are the beginning of the text, truncated with dots; repeating them would waste the snippet.
     if not title or prose.startswith(title.rstrip("….")):
         return prose
     return f"{title}{' ' if not prose or title.endswith(_ENDS) else ': '}{prose}".rstrip()
 
 
 def _prose(row: Row) -> str:
-    """The text of an item without lines that hold only an id, which were added so that ids can be searched."""
+    """The text of an item without lines that only contain an id, which were added to make ids searchable."""
     lines = [line for line in (row["body"] or "").splitlines() if line.strip()]
     prose = [line for line in lines if not _ONLY_IDS.fullmatch(line) and line.strip() != row["ref"]]
     if row["source"] != "block":
@@ -282,7 +282,7 @@ def _best_start(text: str, wanted: set[str]) -> int:
     hits = [match.start() for match in _WORD.finditer(text[:20_000]) if wanted & set(terms(match.group()))]
     if not hits:
         return 0
-    # The excerpt begins some 30 characters before the first hit, so hits at its very end would be cut off.
+    # The snippet begins some 30 characters before the first hit, so hits at its very end would be cut off.
     counts = [sum(1 for other in hits if hit <= other < hit + EXCERPT - 40) for hit in hits]
     first = hits[counts.index(max(counts))]
     space = text.rfind(" ", 0, max(first - 30, 0) + 1)

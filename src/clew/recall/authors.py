@@ -1,4 +1,4 @@
-"""The author of each item that a search found: named in the record, else the agent of the first event about it."""
+"""The author of each search result: named in the record, else the agent of the first event about it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from clew.store.events import first_agents
 def authors_of(ctx: Context, rows: Iterable[Row]) -> dict[str, str]:
     """Ref -> author, for those rows of the index that have one.
 
-    Who wrote a record is known from the connection. A text may begin like a line of a talk (`User: ...`), and the
-    index takes that for its speaker; as an author it counts only where nobody else is known.
+    The author of a record is known from the connection. A text may begin like a line of a talk (`User: ...`), and the
+    index takes that for its speaker; the speaker is only a fallback if no other author is known.
     """
     blocks_found: list[str] = []
     thoughts: dict[int, str] = {}
@@ -45,7 +45,8 @@ def _keepers(ctx: Context, ids: list[str]) -> dict[str, str]:
 
 
 def _keeper(block: blocks.Block) -> str:
-    """Who speaks in a talk; else the author. A hand edit is a person's work, although an agent's call reads it in."""
+    """The speaker in a conversation; else the author. A manual edit is a person's work, although an agent's
+    call imports it."""
     spoken = speaker_of(block)
     if spoken:
         return spoken

@@ -1,10 +1,9 @@
-"""How likely the store answers a question: that it knows the subject, times that it then holds what is asked for.
+"""The probability that the store answers a question: that it knows the subject, times that it has the answer.
 
-Each of the two is a logistic model. Whether the subject is known shows in meaning and words. Whether the answer is
-there shows in neither, because a question for what was never written is asked in the words of what was; it shows in
-the form of the question: one detail (a price, a name, a date) may well be missing, key words and plans accept whatever
-is near.
-`benchmarks/fit_confidence.py` fits the weights.
+Each of the two is a logistic model. Whether the subject is known shows in semantic similarity and matching
+words. Whether the answer is there shows in neither, because a question about something that was never recorded
+uses the words of what was; it shows in the form of the question: one detail (a price, a name, a date) may well
+be missing, key words and plans accept whatever is near. `benchmarks/fit_confidence.py` fits the weights.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from clew.recall.ranking import Ranked
 CONFIDENT, LIKELY, WEAK, NONE = "confident", "likely", "weak", "none"
 LEAST_CONFIDENT, LEAST_LIKELY = 0.85, 0.3
 LEAST = 0.001
-"""The probability where anything is worth showing, however unlikely it answers: only an empty answer has none."""
+"""The minimum if anything is worth showing, however unlikely it answers: only an empty answer has 0."""
 QUOTED = 0.95
 """The probability of a record that holds the question word for word."""
 FEW_ITEMS = 5
@@ -33,7 +32,7 @@ USUAL = 7
 SHORT = 2
 """Words of a question of which it matters whether one item holds them together."""
 UNKNOWN = 0.5
-"""Weight of a word that no item holds, as a share of the rarest word's: items may use a synonym of it."""
+"""Weight of a word that no item contains, as a share of the rarest word's: items may use a synonym of it."""
 
 _AMOUNT = re.compile(
     r"\b(?:how (?:many|much|long|often|old|big|large|small|fast|high|deep|far|wide|soon|late|heavy|tall|thick)"
@@ -72,7 +71,7 @@ _FITTED = {
     " place -0.77 time -0.73 reason 0.21 statement 1.68 length 4.95 short 1.91 held -1.83 covered 7.92 unknown 0.83"
     " apart -4.98",
 }
-"""The weights of the two models; those of `words` where no vectors are compared."""
+"""The weights of the two models; those of `words` if no vectors are compared."""
 WEIGHTS = {
     name: {signal: float(weight) for signal, weight in zip(*[iter(fitted.split())] * 2, strict=True)}
     for name, fitted in _FITTED.items()
@@ -94,7 +93,7 @@ def form_of(question: str) -> str:
 @dataclass(frozen=True)
 class AnswerConfidence:
     probability: float
-    """How likely the store holds an answer; 0 where nothing is worth showing."""
+    """The probability that the store contains an answer; 0 if nothing is worth showing."""
     few: bool = False
     """Whether the store has next to no items."""
     signals: dict[str, float] = field(default_factory=dict)
@@ -126,7 +125,7 @@ def confidence_of(ranked: Ranked) -> AnswerConfidence:
     found = signals(ranked)
     arm = "" if "dense" in found else "_words"
     probability = _logistic(WEIGHTS[f"subject{arm}"], found)
-    # In talk people ask for details of whatever was told, so the form of a question says nothing.
+    # In conversations people ask for details of anything that was mentioned, so the form of a question says nothing.
     if ranked.matches.pages >= HALF:
         probability *= _logistic(WEIGHTS[f"answer{arm}"], found)
     return AnswerConfidence(max(round(probability, 3), LEAST), few, found)
@@ -138,7 +137,7 @@ def _logistic(weights: dict[str, float], found: dict[str, float]) -> float:
 
 
 def signals(ranked: Ranked) -> dict[str, float]:
-    """What speaks for and against an answer; the weights are fitted on these."""
+    """The features for and against an answer; the weights are fitted on these."""
     question = ranked.scene.query.text
     form, words = form_of(question), len(question.split())
     held, unknown = _word_shares(ranked)

@@ -26,7 +26,7 @@ CONTINUOUS = frozenset({"thought"})
 Links = NDArray[np.int32]
 HOUR_MS = 3_600_000
 FEW = 16
-"""Up to this many new items are linked one by one; for more, sorting all items again is cheaper."""
+"""Up to this many new items are linked one by one; beyond this threshold, sorting all items again is cheaper."""
 Slots = NDArray[np.int64]
 ALL = slice(None)
 DatabaseResource = TypeVar("DatabaseResource")
@@ -61,7 +61,7 @@ class Corpus:
         self._resources: dict[type, object] = {}
 
     def companion(self, kind: type[DatabaseResource]) -> DatabaseResource:
-        """The one object of this kind that lives as long as the corpus; others keep in it what they measured."""
+        """The one object of this type, cached as long as the corpus; other modules keep measurements in it."""
         if kind not in self._resources:
             self._resources[kind] = kind()
         return cast(DatabaseResource, self._resources[kind])
@@ -90,7 +90,7 @@ class Corpus:
         return self.sequence.pause_hours
 
     def refresh(self, tx: Transaction, workspace: str) -> bool:
-        """Read what was written since the last call. False means that the store went back to an earlier state.
+        """Read the changes since the last call. False means that the store was restored to an earlier state.
 
         Ids and change numbers may then mean other items than those read here, so the caller must start a new corpus.
         """
@@ -115,7 +115,7 @@ class Corpus:
         self.order(self.pause_hours)
 
     def append(self, items: Listed[IndexedItem]) -> None:
-        """Enter changed items behind the others; what they were before is dead."""
+        """Append changed items; their former versions are marked dead."""
         dead = self.slots_of([item.id for item in items])
         self.alive[dead[dead >= 0]] = False
         living = [item for item in items if not item.is_gone]
@@ -126,7 +126,7 @@ class Corpus:
         self.change = max((item.change for item in items), default=0)
 
     def _append_living(self, columns: Any) -> None:
-        """Items as columns, each a tuple of values: an array is made of it at once."""
+        """Items as columns, each a tuple of values that is converted to an array at once."""
         first, size = len(self), len(columns.id)
         keys, lengths = cut(columns.terms, self.vocabulary)
         self.runs = added(self.runs, build_run(first, keys, lengths.sum(axis=1)))
@@ -153,7 +153,7 @@ class Corpus:
         return np.array(numbers, np.int64)
 
     def _going_on(self, source: NDArray[np.int32], speaker: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which items continue the one before them."""
+        """Whether each item continues the one before it."""
         going_on = [code for name, code in self.sources.items() if name in CONTINUOUS]
         return np.asarray((speaker != self.speakers[""]) | np.isin(source, going_on), bool)
 
@@ -166,7 +166,7 @@ class Corpus:
         return self.documents.in_order[number] if number >= 0 else None
 
     def are(self, slots: Slots | slice, test: Callable[[str, str | None, str | None], bool]) -> NDArray[np.bool_]:
-        """Which of these items are such: the test is asked once for each source, kind and status that there are."""
+        """Evaluate a predicate for these items; it is called once for each existing source, kind and status."""
         passed = np.array([test(*shelf) for shelf in self.shelves] or [False], bool)
         return passed[self.shelf[slots]]
 
@@ -201,7 +201,7 @@ class Corpus:
         return found
 
     def slots_of(self, ids: Listed[int] | Ints) -> Slots:
-        """The slots of the living items with these ids; below 0 where there is none."""
+        """The slots of the living items with these ids; negative if there is none."""
         if self._living is None:
             slots = np.flatnonzero(self.alive)
             self._living = slots, self.ids[slots]
@@ -251,7 +251,7 @@ class Sequence:
     def follow(self, corpus: Corpus, known: int) -> None:
         """Link the items from slot `known` on."""
         dead = len(corpus) - int(np.count_nonzero(corpus.alive))
-        # An item that died may be in the middle of a chain, so its neighbours must be linked anew.
+        # An item that died may be in the middle of a chain, so its neighbours must be linked again.
         same = known == len(self.before) and dead == self._dead
         if not (same and len(corpus) - known <= FEW and self._put_behind(corpus, known)):
             self.arrange(corpus, self.pause_hours)
@@ -277,7 +277,7 @@ class Sequence:
         self.stretches = int(numbers[-1]) + 1
 
     def _put_behind(self, corpus: Corpus, known: int) -> bool:
-        """Link each new item behind the last of its document. False, with nothing changed, if one belongs elsewhere."""
+        """Link each new item to the last of its document. False, with nothing changed, if one belongs elsewhere."""
         size = len(corpus)
         before, after = _grown(self.before, size), _grown(self.after, size)
         stretch, stretches = _grown(self.stretch, size), self.stretches

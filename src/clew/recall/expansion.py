@@ -1,4 +1,4 @@
-"""From the words of a question to terms of the corpus: names, prefixes, misspellings, words of the best items."""
+"""Query expansion to terms of the corpus: names, prefixes, misspellings, words of the best items."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _near(corpus: Corpus, word: str, most: int) -> list[int]:
 
 
 def _beginnings(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
-    """For an identifier that no item holds: the known words that begin with it."""
+    """For an identifier that no item contains: the known words that begin with it."""
     most = kernel.whole("search", "prefix_words")
     found = []
     for code in query.codes:
@@ -105,7 +105,7 @@ def nearest_words(word: str, known: Iterable[str], most: int) -> list[str]:
     letters = set(word)
     found = []
     for root in known:
-        # A cheap test that drops nearly all words before the edit distance is computed.
+        # A cheap filter that excludes nearly all words before the edit distance is computed.
         if not SHORTEST <= len(root) <= len(word) + 1 or len(letters ^ set(root)) > LONGEST_ENDING:
             continue
         distance = _best_distance(word, root, _allowed(root))

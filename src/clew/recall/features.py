@@ -41,7 +41,7 @@ Features = dict[str, Floats]
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that the features of one search are computed from."""
+    """The input of all features of one search."""
 
     corpus: Corpus
     query: Query
@@ -52,7 +52,7 @@ class Scene:
 
 
 def features_of(scene: Scene, slots: Slots) -> Features:
-    """The features of candidates that need neither an embedding model nor links."""
+    """The features of candidates that require neither an embedding model nor links."""
     near = neighbours(scene.corpus, slots, scene.visible)
     found = {
         **_word_features(scene, slots, near),
@@ -158,9 +158,9 @@ def _no_longer_holds(scene: Scene, slots: Slots) -> Floats:
 
 
 def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
-    """Which of these items no longer hold, so that what does comes before them.
+    """Which of these items are outdated, so that current ones are ranked before them.
 
-    A guess that was disproved is an answer of its own: it says what was found not to be so.
+    A disproved hypothesis is not outdated: that it was found false is an answer.
     """
     return corpus.are(slots, _is_outdated)
 
@@ -174,7 +174,7 @@ def _is_over(source: str, kind: str | None, status: str | None) -> bool:
 
 
 def _kinds(scene: Scene, slots: Slots) -> Floats:
-    """1 for a kind that the question names; how much it binds if it says what somebody is about to do."""
+    """1 for a kind that the question names; how binding it is if the question announces work."""
     asked = set(scene.query.terms)
     worth = [_kind_worth(kind or "", asked, scene.query.doing) for _, kind, _ in scene.corpus.shelves]
     if not any(worth):
@@ -193,7 +193,7 @@ def _binds(kind: str) -> float:
 
 
 def _cues(scene: Scene, read: Readings) -> Floats:
-    """1 for items that hold a word typical of such answers: `because`, `yesterday`, `first`."""
+    """1 for items that contain a word typical of such answers: `because`, `yesterday`, `first`."""
     known = (scene.corpus.term(stem(word)) for word in scene.kernel.cues(scene.query.intent.rerank))
     return read.holding([number for number in known if number is not None]).astype(np.float32)
 

@@ -26,7 +26,7 @@ _QUESTION = (
     " ON CONFLICT (workspace, question) DO UPDATE"
     " SET times = unanswered.times + excluded.times, last_ms = excluded.last_ms"
 )
-# What people ask is theirs: a question is kept until it finds an answer, for KEPT_MS at most, and only the newest.
+# Questions are private: one is stored until it finds an answer, for KEPT_MS at most, and only the newest.
 _FORGET = (
     "DELETE FROM unanswered WHERE workspace = ? AND (last_ms < ? OR last_ms <"
     " (SELECT min(last_ms) FROM"
@@ -37,7 +37,7 @@ _ANSWERED = "DELETE FROM unanswered WHERE workspace = ? AND question = ?"
 
 @dataclass
 class Figures(Tally):
-    """Counts that are not written yet."""
+    """Counts that are not yet written."""
 
     times: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     amounts: Counter[tuple[str, str, str]] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""Making the vectors that are missing: in batches, from where the last batch of any process ended."""
+"""Computes missing vectors in batches, continuing where the last batch of any process ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from clew.store.database import Database, DatabaseResource, Row, Transaction, co
 # embedded; models read some 256 tokens. STANDS_ALONE: a longer text is understood without the turn before it.
 BATCH = 32
 PORTION = 8
-"""Items of a batch that are embedded at once, some 130 ms of one processor, before a call at hand comes first."""
+"""Items of a batch that are embedded at once, some 130 ms of one processor, before a waiting call takes
+precedence."""
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0
@@ -45,9 +46,9 @@ def fill(
     wanted: Wanted | None = None,
     pause: Pause = at_once,
 ) -> int:
-    """Embed the items that have no vector; returns how many were done.
+    """Embed the items that have no vector; returns their number.
 
-    Ends early after `most` items, when `stop` is set, or when `wanted` says that this model no longer serves.
+    Ends early after `most` items, when `stop` is set, or when `wanted` returns that this model is no longer in use.
     `pause` comes before each portion.
     """
     install_pgvector(ctx, into_empty=True)
@@ -147,7 +148,7 @@ def text_of(item: Row, lead: str) -> str:
 
 
 def _lead(ctx: Context, item: Row) -> str:
-    """What another speaker said right before a short turn; empty for long texts and for a speaker who goes on."""
+    """The text of another speaker right before a short turn; empty for long texts and for a speaker who continues."""
     if not item["speaker"] or item["doc"] is None or len(item["body"] or "") > STANDS_ALONE:
         return ""
     before = item_before(ctx.tx, item)
@@ -175,7 +176,7 @@ class Filler(DatabaseResource):
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._asked: dict[str, _Work] = {}
-        """By workspace: as the last search by meaning left it."""
+        """By workspace: the state after the last semantic search."""
 
     def close(self, patience: float) -> None:
         """Wait for the current batch. Unloading a model's runtime while a thread uses it would crash the process."""
@@ -190,7 +191,7 @@ class Filler(DatabaseResource):
         self._start(_Work(unbound, model, stored_choice(ctx.tx, ACTIVE)))
 
     def wrote(self, workspace: str) -> None:
-        """Where meaning is asked for, what was just written gets its vector before the next search has to wait."""
+        """If semantic search is in use, new items get their vectors before the next search has to wait for them."""
         if workspace in self._asked:
             self._start(self._asked[workspace])
 
@@ -202,9 +203,9 @@ class Filler(DatabaseResource):
                 self._thread.start()
 
     def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
-        quiet.pause()  # the call that woke us has not answered yet
+        quiet.pause()  # the call that woke us has not returned yet
         try:
-            # No vectors of a model that no longer serves, whichever process switched it.
+            # No vectors for a model that is no longer in use, whichever process switched it.
             fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice, pause=quiet.pause)
         except ClewError as problem:
             # Missing vectors still count as lag, so the next search wakes the filler again.

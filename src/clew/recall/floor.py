@@ -1,7 +1,7 @@
-"""Which candidates are worth showing, and how strong each is beside the first.
+"""The abstention thresholds: which candidates are worth showing, and how strong each is relative to the first.
 
-A question that the store cannot answer still gets what is nearest, labelled as weak: withholding it cost more good
-answers than it spared bad ones. How likely the best answer at all says `confidence.py`.
+A question that the store cannot answer still returns the nearest items, labelled as weak: withholding them cost more
+good answers than it avoided bad ones. `confidence.py` estimates whether the best one is an answer.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from clew.recall.ranking import Ranked
 
 CLOSE = 0.7
 LEAST_COVERED, LEAST_ALIKE = 0.05, 0.25
-"""An item that shares less with the question than this part of what the best one shares is left out. On the sets of
-`docs/recall.md` no wanted item falls below."""
+"""Threshold: an item whose overlap with the question is below this share of the best item's is dropped. On the
+sets of `docs/recall.md` no wanted item falls below."""
 LINKED = 0.05
 HALF = 0.5
 FULL_SIZE = 100
@@ -35,7 +35,7 @@ def grown(items: int) -> float:
 
 
 def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
-    """Items nearly as similar in meaning as the most similar one: if that is an answer, these may belong to it."""
+    """Items nearly as similar as the most similar one: if that is an answer, these may belong to it."""
     dense = ranked.features.get("dense")
     if dense is None or not len(dense):
         return np.zeros(len(ranked.slots), bool)
@@ -43,7 +43,7 @@ def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
 
 
 def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
-    """Items that are plausible beside the best one, by score and by what they share with the question.
+    """Items that are plausible next to the best one, by score and by overlap with the question.
 
     The weights were fitted as a softmax, so an item that is `tail` below the best is `exp(-tail)` times as likely the
     answer. Items that hold the question word for word are on top by rule, so the others are compared among themselves.
@@ -69,7 +69,8 @@ CLEAR, WEAK, FAR = "clear", "weak", "far"
 
 
 def strengths(ranked: Ranked, order: list[int], doubtful: bool) -> list[str]:
-    """How strong each chosen hit is beside the first one. In talk, where neighbours share a score, all count as clear.
+    """How strong each chosen hit is relative to the first one. In conversations, where neighbours share a
+    score, all count as clear.
 
     An item that holds the question word for word is clear, and those behind it are at best weak. Where nothing clearly
     answers, all are at best weak.
@@ -99,7 +100,8 @@ def _most(values: NDArray[np.floating], others: NDArray[np.bool_]) -> float:
 
 
 def above_nought(ranked: Ranked) -> NDArray[np.bool_]:
-    """Items with a score above 0. Below it more speaks against a page than for it; in talk neighbours share a score."""
+    """Items with a score above 0. Below it the features against a page outweigh those for it; in conversations
+    neighbours share a score."""
     return np.asarray((ranked.scores > 0) | (not _among_pages(ranked)), bool)
 
 

@@ -59,9 +59,9 @@ def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[i
 
 
 def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, int]:
-    """For each of these slots, the end of its chain of replacements: the record that holds today.
+    """For each of these slots, the end of its chain of replacements: the current record.
 
-    What is only proposed in the place of another has not taken it.
+    A proposed replacement does not count until it is accepted.
     """
     after: dict[int, int] = {}
     frontier = outdated
@@ -77,7 +77,7 @@ def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, i
 
 
 def proposed_instead(ctx: Context, corpus: Corpus, slots: list[int]) -> dict[int, int]:
-    """For each of these slots, the newest record that is proposed in its place and waits for somebody's word."""
+    """For each of these slots, the newest record that is proposed in its place and not yet decided."""
     place = {corpus.refs[slot]: slot for slot in slots}
     found: dict[int, int] = {}
     rows = links_to(ctx.tx, ctx.workspace, list(place))

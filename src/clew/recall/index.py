@@ -1,4 +1,5 @@
-"""index_stats and reindex: what the search index holds, what waits for a vector, and building it anew."""
+"""index_stats and reindex: the contents of the search index, items that wait for a vector, and rebuilding the
+index."""
 
 from __future__ import annotations
 

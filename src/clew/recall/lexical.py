@@ -18,7 +18,7 @@ Slots = NDArray[np.int64]
 
 FIELDS = ("title", "body", "tags", "speaker")
 CLOSE = 3
-"""Words at most this far apart in an item count as a pair: two other words may stand between them."""
+"""Words at most this far apart in an item count as a pair: with up to two other words between them."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Asked:
 class Matches:
     """Counts of each asked term in each slot, and the scores that follow from them.
 
-    One formula serves chat turns and pages. A turn borrows words from its neighbours, because an answer is often spread
-    over several turns; a page stands for itself. `page_share` says where a collection lies between the two: 0 when all
-    items are short and continue each other, 1 when they are long or do not.
+    One formula serves chat turns and pages. A turn borrows words from its neighbours, because an answer is
+    often spread over several turns; a page does not. `page_share` says where a collection lies between the two:
+    0 when all items are short and continue each other, 1 when they are long or do not.
     """
 
     def __init__(self, corpus: Corpus, visible: NDArray[np.bool_], asked: list[Asked], kernel: Kernel) -> None:
@@ -64,7 +64,7 @@ class Matches:
         self._weigh()
 
     def with_added(self, more: list[Asked]) -> Matches:
-        """The same with further words; what is measured on the whole collection stays."""
+        """A copy with further words; the statistics of the whole collection are kept."""
         found = copy(self)
         found.asked = [*self.asked, *more]
         found.counts = np.concatenate((self.counts, self._counts_of(more)))
@@ -134,13 +134,13 @@ class Matches:
         return np.asarray(np.minimum(self.long_words / np.maximum(self.lengths[near.slots], 1.0), 1.0), np.float32)
 
     def held_by(self, slots: Slots) -> Floats:
-        """The share of the question's weight that items hold themselves, without neighbours."""
+        """The share of the question's weight that items cover themselves, without neighbours."""
         own = np.array([not term.added for term in self.asked], bool)
         held = self.counts[own][:, slots] > 0
         return np.asarray(self.rarity[own] @ held * (self.k1 + 1) / self.best, np.float32)
 
     def coverage(self, near: Neighbours, reach: int) -> Floats:
-        """The share of the question's weight that an item and its nearest neighbours hold; rare words weigh more."""
+        """The share of the question's weight that an item and its nearest neighbours cover; rare words weigh more."""
         lent = self._lent(near) * (near.present & near.within(reach))
         there = self.counts[:, near.slots] > 0
         around, alone = (there * lent).max(axis=2), there[:, :, 0]
@@ -248,7 +248,7 @@ def readings(corpus: Corpus, slots: Slots) -> Readings:
 
 
 def proximity(read: Readings, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
-    """The share of the question's neighbouring word pairs that stand close together in an item, by weight."""
+    """The share of the question's neighbouring word pairs that occur close together in an item, by weight."""
     place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
     total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
     if len(set(place.values())) < 2:

@@ -22,7 +22,7 @@ from clew.registry.context import Context
 from clew.store.database import Database, Row
 
 KEPT = 4
-"""How many corpora stay in memory, the most recently used ones; others are cheap to read again."""
+"""How many corpora stay in memory, the most recently used ones; evicted ones are cheap to read again."""
 MANY = 2_000
 """Reading more items than this leaves memory behind that is worth giving back."""
 _opening = threading.Lock()
@@ -67,7 +67,7 @@ class Library:
         key = (ctx.workspace, model.id)
         kept = self._vectors.get(key)
         if kept is None or isinstance(kept, ServedVectors) != (len(kept) > most):
-            # Drops the vectors of models that no longer serve.
+            # Evicts the vectors of models that are no longer in use.
             self._vectors = {other: held for other, held in self._vectors.items() if other[1] == model.id}
             size = len(kept) if kept is not None else count(ctx.tx, ctx.workspace, model.id)
             # Without pgvector they stay in this process, however many there are.

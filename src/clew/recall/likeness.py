@@ -1,4 +1,4 @@
-"""Similarity of meaning between a question and items, with the same result to the last bit on every machine.
+"""Semantic similarity between a question and items (cosine), with the same result to the last bit on every machine.
 
 Stored vectors are integers times a scale (`index/vectors.py`). The question is rounded to integers too, small enough
 that every sum of products is an integer that a 32-bit float holds exactly. The order of addition then does not matter,

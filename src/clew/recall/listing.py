@@ -27,7 +27,7 @@ a all and any are current currently did do every far give has have is known list
 s show so still tell that the there these this unanswered us valid we what where which
 """
 _AROUND = frozenset(_AROUND_WORDS.split())
-"""Words that may stand beside the name of a kind without narrowing the question."""
+"""Stop words: they may occur next to the name of a kind without narrowing the question."""
 _NAMES = {
     **{name: kind for kind in (*DURABLE, *OPEN, "task", "plan") for name in (kind, f"{kind}s")},
     **dict.fromkeys(("decided",), "decision"),
@@ -74,14 +74,14 @@ NAMED = 100.0
 
 
 def _allowed(row: Row, request: Request) -> bool:
-    """Whether the request looks where the record is, and for what has its status; else it is searched for as words."""
+    """Whether the filters of the request include the record; if not, its id is searched for as words."""
     if request.sources and row["source"] not in request.sources:
         return False
     return not request.active_only or holds(row["source"], row["kind"], row["status"])
 
 
 def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
-    """The records of the wanted kinds that hold, newest first."""
+    """The valid records of the wanted kinds, newest first."""
     sync(ctx)
     with ctx.reading() as bound:
         kernel = kernel_of(bound)
@@ -129,7 +129,7 @@ def _listing(ctx: Context, request: Request, rows: list[Row], more: int, score: 
 
 
 def with_newest(ctx: Context, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """Add the newest records of the named kinds to an answer that found nothing."""
+    """Fallback: add the newest records of the named kinds to an answer without results."""
     if answer["results"] or not request.kinds:
         return answer
     listed = newest_of_kind(ctx, replace(request, limit=min(request.limit, 3)))["results"]

@@ -3,8 +3,8 @@
 Cohesion: turns of a conversation share words with the turn before them far more often than with turns from elsewhere.
 Entries that merely follow one another do not, and then the neighbours of an item say nothing about it.
 
-Habits: a remark is informative where it differs from what its speaker usually does. If one side always asks and the
-other always explains, a question or an explanation only tells who speaks.
+Habits: a remark is informative where it differs from what its speaker usually does. If one side always asks and
+the other always explains, a question or an explanation only identifies the speaker.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ PRIOR_PAIRS = 16
 ANY = 2
 """Key of all items of a source, spoken or not."""
 APART, TOGETHER = 1.1, 1.6
-"""Ratio of the likeness of neighbours to that of strangers: cohesion is 0 up to the first, 1 from the second on."""
+"""Thresholds for the ratio of the similarity of neighbours to that of unrelated items: cohesion is 0 up to the
+first, 1 from the second on."""
 STRANGERS = 4
 CHANCE = 0.01
 """Added to both sides of the ratio, so that one shared word among texts that share almost none proves nothing."""
@@ -96,7 +97,7 @@ def _sample(corpus: Corpus, followers: Slots) -> Slots:
 
 
 def _evidence(corpus: Corpus, chosen: Slots) -> float:
-    """Compare the likeness to the item before with the likeness to others of the sample."""
+    """Compare the similarity to the item before with the similarity to others of the sample."""
     fillers = frozenset(number for number in map(corpus.term, FILLER) if number is not None)
     here = [_words(corpus, int(slot), fillers) for slot in chosen]
     before = [_words(corpus, int(slot), fillers) for slot in corpus.before[chosen]]

@@ -39,13 +39,13 @@ class ModelFiles(Protocol):
         """The name with a digest of everything that influences the vectors, so that models are never mixed."""
 
     def key(self) -> str:
-        """By which a process knows that it has opened this model."""
+        """Cache key under which a process keeps the opened model."""
 
     def open(self) -> Embedder: ...
 
 
 class OwnModel:
-    """The model that comes with Clew."""
+    """The model that is bundled with Clew."""
 
     def id(self) -> str:
         from clew.model.encoder import encoder_id

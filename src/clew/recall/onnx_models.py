@@ -1,4 +1,4 @@
-"""Embedding models as ONNX files, for whoever chooses another than the one that comes with Clew.
+"""Embedding models as ONNX files, as an alternative to the one that is bundled with Clew.
 
 They need the extra `semantic`: onnxruntime and tokenizers.
 """
@@ -22,7 +22,7 @@ from clew.recall.recent_vectors import Floats, RecentVectors
 
 MOST_TOKENS = 256
 READ_AT_ONCE = 64
-"""Texts that are cut into tokens together: what is known of their tokens takes 30 kB for each text."""
+"""Texts that are tokenized together: the result takes 30 kB for each text."""
 BATCH_TOKENS = 256
 """Tokens of one run of the model, padding included. More take more memory (16 texts of 256 tokens 400 MB) and more time
 for each text, because what a run works on no longer fits into the processor's caches."""
@@ -67,7 +67,7 @@ def _digest(path: Path, changed_ns: int) -> str:
 
 class OnnxEmbedder:
     def __init__(self, files: OnnxFiles) -> None:
-        give_back()  # what reading files in left behind would otherwise lie below the peak of loading
+        give_back()  # memory freed after reading the files would otherwise add to the peak of loading
         onnxruntime, tokenizers = _runtime()
         self.id = files.id()
         self._files = files

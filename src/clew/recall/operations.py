@@ -48,9 +48,9 @@ RESULTS_BUDGET = Budget(
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("query", "count"),
 )
-# ASKED_CHARS: how much of an item's text find_similar searches with. SHOWN_BONUS: what the item that was shown most
-# often together with it gains. LOOKED_AT: candidates for each signal of prefetch, as a multiple of the limit.
-# SERVED: the factor by which a signal loses weight with each result it has got.
+# ASKED_CHARS: how much of an item's text find_similar searches with. SHOWN_BONUS: the bonus of the item that
+# was shown most often together with it. LOOKED_AT: candidates for each signal of prefetch, as a multiple of the
+# limit. SERVED: the factor by which a signal loses weight with each result it has got.
 ASKED_CHARS = 600
 SHOWN_BONUS = 2.0
 MOST_SIGNALS = 100
@@ -152,13 +152,13 @@ def _search(ctx: Context, args: Recall) -> dict[str, Any]:
 
 
 ASKED = {"query", "about", "history", "as_of"}
-"""What a question says; the rest is how much of its answer is shown."""
+"""The fields that define a question; the others only limit how much of its answer is shown."""
 LISTED, UNSAID = 20, (5, 10)
-"""Records about a file that are listed where the limit is a default: 5 for agents, 10 for others."""
+"""Records about a file that are listed if no limit is given: 5 for agents, 10 for others."""
 
 
 def _about(ctx: Context, args: Recall) -> dict[str, Any]:
-    """What concerns a file or area: ranked by the query, or without one all of it, what holds first."""
+    """The records about a file or area: ranked by the query, or without one all of them, valid ones first."""
     sync(ctx)
     kinds = sought_kinds(args.kinds or (), args.model_dump(exclude_unset=True, include=ASKED))
     sources = wanted_sources(args.sources)

@@ -127,7 +127,7 @@ class Intent:
 
 
 def chosen(name: str, kernel: Kernel) -> Intent:
-    """The intent that the caller named, whatever the words say."""
+    """The intent that the caller named; it overrides the words."""
     return _intent(name, 1.0, (), (), kernel)
 
 
@@ -193,7 +193,7 @@ def asks_for_history(text: str) -> bool:
 class Query:
     text: str
     terms: tuple[str, ...]
-    """Stems in the order of the text, each once, fillers left out."""
+    """Stems in the order of the text, without duplicates and fillers (stop words)."""
     phrases: tuple[tuple[str, ...], ...]
     names: frozenset[str]
     """Stems of words that are written like names."""
@@ -202,13 +202,13 @@ class Query:
     period: Period | None
     intent: Intent
     persons: frozenset[str] = frozenset()
-    """Stems of the speakers whom `I` and `you` stand for in a talk between a person and a machine."""
+    """Stems of the speakers that `I` and `you` refer to in a conversation between a person and a machine."""
     sides: tuple[tuple[str, ...], ...] = field(default=())
-    """What a comparison sets against each other."""
+    """The two sides of a comparison."""
     doing: bool = False
-    """Whether it says what somebody is about to do."""
+    """Whether it announces work."""
     history: bool = False
-    """Whether what no longer holds is asked for too."""
+    """Whether it asks for outdated records too."""
 
 
 def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
@@ -230,7 +230,7 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
 
 
 def _content(text: str) -> tuple[str, ...]:
-    """The terms that tell something; of a question that consists of fillers alone, those."""
+    """The terms without fillers (stop words); if the question consists of fillers only, those."""
     found = terms(text)
     telling = [term for term in found if term not in FILLER]
     return tuple(dict.fromkeys(telling or found))[:MOST_TERMS]

@@ -30,7 +30,7 @@ class Ranked:
     weights: dict[str, float]
     scene: Scene
     ways: dict[int, Way] = field(default_factory=dict)
-    """The way to each linked item, by slot."""
+    """The path to each linked item, by slot."""
     successors: dict[int, int] = field(default_factory=dict)
     """Slots that no longer hold, each with the slot that replaced it."""
     replaced: frozenset[int] = frozenset()
@@ -45,7 +45,7 @@ class Ranked:
         return [term.word for term in self.matches.asked if term.added]
 
     def sorted(self) -> Ranked:
-        """The same candidates, best first again after their scores have changed."""
+        """The same candidates, sorted again after their scores have changed."""
         return self.reordered(_order(self.scores, self.slots, self.scene.corpus))
 
     def reordered(self, order: NDArray[np.integer]) -> Ranked:
@@ -58,7 +58,7 @@ def rank(
 ) -> Ranked:
     """The visible items that may answer the question, best first.
 
-    `likeness` compares meanings, if there is an embedding model.
+    `likeness` returns the semantic similarity, if there is an embedding model.
     """
     asked = asked_terms(corpus, query, kernel)
     matches = Matches(corpus, visible, asked, kernel)
@@ -180,14 +180,15 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
 
 
 def _spread(matches: Matches, own: Floats) -> Floats:
-    """Scores plus a part of the neighbours' scores: a cheap stand-in for `Matches.folded`, to choose candidates."""
+    """Scores plus a part of the neighbours' scores: a cheap approximation of `Matches.folded`, to choose
+    candidates."""
     spread, hits = own.copy(), np.flatnonzero(own)
     for links in (matches.corpus.before, matches.corpus.after):
         beside, lent = links[hits], own[hits]
         for share in (0.5, 0.25):
             there = beside >= 0
             beside, lent = beside[there], lent[there]
-            # No item is beside two others on the same side, so none is added to twice.
+            # No item is adjacent to two others on the same side, so none is added to twice.
             spread[beside] += share * matches.together[beside] * lent
             beside = links[beside]
     return spread
@@ -206,7 +207,7 @@ def _candidates(scene: Scene, near: Floats, likeness: Likeness | None) -> Slots:
 
 
 def _dense(cosines: Floats, words: Floats) -> Floats:
-    """Similarity of meaning. An item without a vector yet gets the value of items whose words match equally well.
+    """Semantic similarity. Fallback for an item without a vector: the value of items whose words match equally well.
 
     A new record must be found by its words, neither lowered nor lifted by a vector that does not exist yet. Its value
     is read from a line through the candidates that have both: word score and similarity.

@@ -1,4 +1,4 @@
-"""Vectors of the latest texts: what was just written is asked for by searches, and then stored."""
+"""A cache of vectors of the latest texts: a new text is needed by searches first and stored later."""
 
 from __future__ import annotations
 

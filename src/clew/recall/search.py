@@ -95,7 +95,7 @@ class Request:
 
 
 def holds(source: str, kind: str | None, status: str | None) -> bool:
-    """Whether the item holds. Of blocks only active ones do: the contract of the files says so."""
+    """Whether the item is valid. Of blocks only active ones are, as the file format specifies."""
     if source == BLOCK:
         return (status or "").lower() == ACTIVE
     return state_of_item(source, kind, status).is_live
@@ -105,17 +105,17 @@ class Search:
     def __init__(self, ctx: Context, request: Request) -> None:
         self.ctx = ctx
         self.request = request
-        # Signs alone (`?`) have no meaning that could be compared: they would be near to anything.
+        # Punctuation only (`?`) has no meaning that could be compared: it would be similar to anything.
         words_only = request.words_only or not terms(request.query)
         self.semantic = SemanticArm(ctx, request.query, words_only, request.as_of is not None)
         self.known_first = not (request.sources or request.kinds or asks_for_work(request.query))
-        """Whether work stands behind what is known: decisions and facts answer, steps and proofs rarely do."""
+        """Whether work is ranked after knowledge: decisions and facts answer, steps and proofs rarely do."""
 
     def run(self) -> dict[str, Any]:
         if not self.request.sources or "block" in self.request.sources:
             sync(self.ctx)
         # Loading a model and embedding are slow, so they happen between transactions; a fresh read then checks that the
-        # model is still the chosen one. A search that meets too many switches answers by words alone.
+        # model is still the chosen one. After too many switches a search falls back to words only.
         for _ in range(MOST_SWITCHES):
             with self.ctx.reading() as ctx:
                 kernel = self.request.kernel or kernel_of(ctx)
@@ -158,7 +158,7 @@ class Search:
         return self._answer(ctx, ranked, query, order, folded, confidence, arms)
 
     def _is_led_by_work(self, ranked: Ranked) -> bool:
-        """Whether a step or a proof stands before everything that is known, and nobody asked for such."""
+        """Whether a step or a proof is ranked before all knowledge although none was requested."""
         return self.known_first and bool(ranked.scene.corpus.are(ranked.slots[:1], is_work).any())
 
     def corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
@@ -205,7 +205,7 @@ class Search:
         return with_wording(ranked, query.text, signs, likeness)
 
     def _current_first(self, ctx: Context, ranked: Ranked, query: Query, likeness: Likeness | None) -> Ranked:
-        """Rank what holds before what does not, unless the question or `as_of` asks for the past."""
+        """Rank valid records before outdated ones, unless the question or `as_of` asks for the past."""
         if query.history or not len(ranked.slots):
             return ranked
         corpus = ranked.scene.corpus
@@ -213,7 +213,7 @@ class Search:
         if not len(late):
             return ranked
         after = successors(ctx, corpus, late[:MOST_OUTDATED].tolist()) if self.request.as_of is None else {}
-        # A rule may have been replaced by a decision, which then holds, whatever kind was asked for.
+        # A rule may have been replaced by a decision, which is then the valid one, whatever kind was requested.
         allowed = self._of_any_kind(corpus)
         heirs = {old: new for old, new in after.items() if allowed[new]}
         return replace(with_successors(ranked, heirs, likeness), replaced=frozenset(after))
@@ -243,8 +243,8 @@ class Search:
         return order[: self.request.limit], folded
 
     def _gives_way(self, corpus: Corpus, ranked: Ranked) -> NDArray[np.bool_]:
-        """What does not hold is shown to those only who ask for the past. A superseded block whose successor nobody
-        knows is all that is left of its subject: it comes last, unless records of a kind are asked for."""
+        """Outdated records are shown only if the past is asked for. A superseded block with an unknown
+        successor is all that is left of its subject: it comes last, unless records of a kind are requested."""
         late = outdated(corpus, ranked.slots)
         if self.request.kinds:
             return late
@@ -262,7 +262,7 @@ class Search:
         confidence: AnswerConfidence,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
-        # Without results the best candidate is read all the same, for `nearest`.
+        # Without results the best candidate is retrieved as well, for `nearest`.
         shown = [int(ranked.slots[at]) for at in (order or [0][: len(ranked.slots)])]
         replaced = replaced_by(ranked, shown)
         heirs = self._heirs(ctx, ranked, shown, query)
@@ -330,7 +330,7 @@ class Search:
         replaced: dict[int, list[int]],
         query: Query,
     ) -> dict[int, dict[str, Any]]:
-        """For each shown slot the records that it replaced, so that nobody takes the old for the new."""
+        """For each shown slot the records that it replaced, so that the old one is not taken for the new one."""
         pairs = {
             (new, old): (by_slot[new]["ref"], by_slot[old]["ref"])
             for new, olds in replaced.items()
@@ -348,7 +348,7 @@ class Search:
     def _nearest(
         self, ranked: Ranked, rows: dict[int, Row], says: dict[str, Preview], query: Query
     ) -> dict[str, Any] | None:
-        """The closest item, so that the caller can judge whether the silence is right."""
+        """The closest item, so that the caller can judge whether the abstention is right."""
         row = next(iter(rows.values()), None)
         if row is None or not len(ranked.slots):
             return None

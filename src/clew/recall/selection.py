@@ -10,8 +10,8 @@ from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
 from clew.recall.ranking import Ranked
 
-# ALIKE: the share of common words from which two items say the same. REPEATED: what a second item of one stretch loses,
-# as a share of the spread of the scores.
+# ALIKE: the share of common words from which two items count as duplicates. REPEATED: what a second item of one
+# stretch loses, as a share of the spread of the scores.
 ALIKE = 0.9
 REPEATED = 0.3
 LOOKED_AT = 4
@@ -24,7 +24,7 @@ task tasks step steps plan plans todo proof proofs proven evidence progress
 """
 WORK_WORDS = frozenset(_WORK_WORDS.split())
 MOST_WORK = 2
-"""So many steps and proofs at most stand behind what is known: those of one piece of work are much alike."""
+"""At most this many steps and proofs follow the knowledge: those of one piece of work are very similar."""
 
 
 def asks_for_work(question: str) -> bool:
@@ -37,7 +37,7 @@ def is_work(source: str, _kind: str | None, _status: str | None) -> bool:
 
 
 def idle_work(ranked: Ranked, work: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Work that only fills the answer: it stands behind what is known anyway, or others like it are shown."""
+    """Work that only fills up the answer: it is ranked after knowledge anyway, or similar work is already shown."""
     known = ranked.scores[~work]
     if not len(known):
         return np.zeros(len(work), bool)
@@ -46,7 +46,7 @@ def idle_work(ranked: Ranked, work: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) -> tuple[list[int], dict[int, list[int]]]:
-    """Positions of the first results worth showing, and for each the slots of items that say the same."""
+    """Positions of the first results worth showing, and for each the slots of its near-duplicates."""
     kept: list[int] = []
     folded: dict[int, list[int]] = {}
     seen: list[tuple[int, frozenset[int]]] = []
@@ -93,7 +93,7 @@ def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> li
 
 
 def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
-    """Put what contradicts a result right behind it, so that nobody sees one side alone."""
+    """Move the record that contradicts a result right after it, so that both sides are shown together."""
     if not ranked.ways:
         return kept
     place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
@@ -108,7 +108,7 @@ def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
 
 
 def balance(matches: Matches, ranked: Ranked, kept: list[int], sides: tuple[tuple[str, ...], ...]) -> list[int]:
-    """Results of either side of a comparison in turns, then the rest."""
+    """Results of either side of a comparison alternately, then the rest."""
     rows = [[at for at, term in enumerate(matches.asked) if term.word in side] for side in sides]
     queues = [[at for at in kept if any(matches.counts[row, ranked.slots[at]] > 0 for row in side)] for side in rows]
     order: list[int] = []

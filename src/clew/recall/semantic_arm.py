@@ -1,4 +1,4 @@
-"""The arm of a search that compares by meaning: its model, vectors that are not stored yet, or why there is none."""
+"""The semantic arm of a search: its model, vectors that are not stored yet, or the reason why it is unavailable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SemanticArm:
 
     def load(self, files: ModelFiles | None) -> None:
         """Load the model and embed the question, outside of any transaction. The model caches the question's vector."""
-        self._fresh = {}  # of another model, where it was switched since
+        self._fresh = {}  # of another model, if it was switched since
         try:
             self.model = load(files) if files is not None else None
         except ClewError as problem:
@@ -65,20 +65,20 @@ class SemanticArm:
         self._fresh = embedded(self.model, waiting) if self.model is not None and waiting else {}
 
     def _without(self, problem: ClewError) -> None:
-        """Go on by words alone, with a warning, if the model cannot be used."""
+        """Fall back to words only, with a warning, if the model cannot be used."""
         if self._reason == problem.message:
             return
         self._reason = problem.message
         self._ctx.warn("SEMANTIC_UNAVAILABLE", problem.message, problem.recovery or "See `clew doctor`.")
 
     def give_up(self, reason: str) -> None:
-        """Go on by words alone."""
+        """Fall back to words only."""
         self.model, self._reason = None, reason
 
     def likeness(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
     ) -> tuple[Likeness | None, dict[str, Any]]:
-        """The similarity of meaning, if there is a model with vectors; and which arms ran, with the reason if not."""
+        """The semantic similarity, if there is a model with vectors; and which arms ran, with the reason if not."""
         if self.model is None:
             return None, {"lexical": True, "semantic": False, "reason": self._reason}
         likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)

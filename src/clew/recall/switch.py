@@ -1,4 +1,5 @@
-"""Changing the embedding model: fetch it by name, embed everything with it while the old one serves, then switch."""
+"""Changing the embedding model: fetch it by name, embed everything with it while the old one stays in use, then
+switch."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ OFFERS = {
 
 
 PINS = "digests.json"
-"""File beside a fetched model with the SHA-256 of each of its files as they were fetched first."""
+"""File next to a fetched model with the SHA-256 of each of its files at the first download."""
 
 
 def pull(name: str, home: Path, report: Received | None = None, digest: str | None = None) -> str:
@@ -133,8 +134,8 @@ def _fetch(offer: Offer, path: str, target: Path, pin: str | None, report: Recei
 def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -> dict[str, Any]:
     """Embed every workspace with the model at `path`, then switch to it.
 
-    The old model serves until the last vector is made. If the process is killed, the choice and the vectors made so far
-    are stored, and calling this again continues from there.
+    The old model stays in use until the last vector is computed. If the process is killed, the choice and the
+    vectors made so far are stored, and calling this again continues from there.
     """
     if path == NONE:
         return _switch(dispatcher, NONE, None)

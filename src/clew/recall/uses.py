@@ -35,7 +35,7 @@ SHOWN = 5
 
 @dataclass
 class Uses(Tally):
-    """Uses that are not written yet."""
+    """Uses that are not yet written."""
 
     shown: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str, str]] = field(default_factory=Counter)

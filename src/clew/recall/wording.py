@@ -1,4 +1,4 @@
-"""Items that hold a question word for word come first, whatever their other features say.
+"""Items that contain a question word for word come first, whatever their other features.
 
 A question in the words of a record means that record. It must be found even if it is new and has no vector yet, or if a
 hundred similar records differ from it by one number.
@@ -23,7 +23,7 @@ from clew.store.database import Transaction
 WHOLE, INSIDE = 1.0, 0.5
 """The item is exactly the question; the item contains it among other words."""
 FEWEST = 3
-"""Fewest words of a question that is searched inside of items: one or two words stand together everywhere."""
+"""Fewest words of a question that is searched inside of items: one or two words occur together everywhere."""
 TITLE, BODY = 0, 1
 RECORDS = ("block", "card", "task")
 """Sources of deliberate records; the other sources also hold conversation."""
@@ -63,13 +63,14 @@ def _contains(numbers: list[int], wanted: list[int]) -> bool:
 
 
 def slots_of_signs(tx: Transaction, workspace: str, corpus: Corpus, text: str) -> Slots:
-    """Items that are exactly this text, if it consists of signs alone (`=> ::`), which the word index cannot hold."""
+    """Items that are exactly this text, if it consists of punctuation only (`=> ::`), which the word index does
+    not contain."""
     ids = ids_by_text(tx, workspace, " ".join(text.split())) if text.strip() and not terms(text) else []
     return np.array(sorted(corpus.slot_by_id(ids).values()), np.int64)
 
 
 def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | None) -> Ranked:
-    """The candidates, with those first that hold the question word for word or sign for sign."""
+    """The candidates, with exact matches of the question (words or punctuation) first."""
     visible = signs[ranked.scene.visible[signs]] if len(signs) else signs
     if len(visible):
         ranked = joined(ranked, visible, likeness)
@@ -85,7 +86,7 @@ def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | N
 
 
 def _lift(ranked: Ranked, held: Floats) -> NDArray[np.float64]:
-    """What each match gains: it rises above all others and keeps its order among the matches.
+    """The bonus of each match: it ranks above all others and keeps its order among the matches.
 
     In a conversation, a turn that asked the same question is not its answer, so it comes right behind the best item.
     """

@@ -1,1 +1,1 @@
-"""Rows, transactions, migrations, workspaces and events. Imports nothing of Clew but the foundation."""
+"""Rows, transactions, migrations, workspaces and events. Imports nothing from Clew except the foundation."""

@@ -1,8 +1,8 @@
-"""The port behind which the two engines stand: short transactions, `?` parameters, rows as dicts.
+"""The interface of the two engines: short transactions, `?` parameters, rows as dicts.
 
-A database has companions: what a process keeps beside it, such as caches, and threads that work behind the answers.
-The database owns them. Each is made when it is first asked for and closed before the database is, the newest first,
-because a later one may rest on an earlier one. A process that ends without closing its databases closes what is left.
+A database owns per-database resources, such as caches and background threads. Each is created on first use and closed
+before the database, newest first, because a later one may depend on an earlier one. They are also closed at exit if
+the process did not close its databases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _waits = threading.local()
 
 @contextmanager
 def short_lock_waits(seconds: float) -> Iterator[None]:
-    """In this thread, locks of the store are waited for so long at the most: for work that can be done later."""
+    """Sets a timeout for the locks of the store in this thread: for work that can be done later."""
     before = getattr(_waits, "seconds", None)
     _waits.seconds = seconds
     try:
@@ -36,7 +36,7 @@ def short_lock_waits(seconds: float) -> Iterator[None]:
 
 
 def lock_wait(usual: float) -> float:
-    """How long this thread waits for a lock."""
+    """The lock timeout of this thread."""
     seconds: float | None = getattr(_waits, "seconds", None)
     return usual if seconds is None else min(usual, seconds)
 
@@ -47,16 +47,16 @@ class Transaction(Protocol):
     engine: str
     writable: bool
     generation: int
-    """Another number once this process was given another file or server under the same name: see `EPOCH`."""
+    """Changes when another file or server appears under the same name: see `EPOCH`."""
 
     def all(self, sql: str, *params: Any) -> list[Row]: ...
 
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-        """Rows without names: for thousands of them, and for large bytes."""
+        """Rows as tuples without column names: for thousands of rows, and for large blobs."""
         ...
 
     def batch(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
-        """What is found for each row of parameters, asked together: many small questions wait once."""
+        """The result for each row of parameters, in one batch: many small queries wait for one round trip."""
         ...
 
     def one(self, sql: str, *params: Any) -> Row | None: ...
@@ -64,7 +64,7 @@ class Transaction(Protocol):
     def value(self, sql: str, *params: Any) -> Any: ...
 
     def run(self, sql: str, *params: Any) -> None:
-        """Execute, at the latest before the next read; only then, or at the commit, does an error come to light."""
+        """Execute, at the latest before the next read; only then, or at the commit, is an error raised."""
         ...
 
     def changed(self, sql: str, *params: Any) -> int:
@@ -76,15 +76,15 @@ class Transaction(Protocol):
         ...
 
     def savepoint(self) -> AbstractContextManager[None]:
-        """What is written in the block is undone when it raises, and the transaction goes on."""
+        """Roll back the writes of the block if it raises; the transaction continues."""
         ...
 
     def no_timeout(self) -> None:
-        """What follows in this transaction may take longer than any usual statement."""
+        """Disable the statement timeout for the rest of this transaction."""
         ...
 
     def notify(self, channel: str) -> None:
-        """Wake the processes that follow `channel` once this transaction is committed."""
+        """Notify the processes that listen on `channel` once this transaction is committed."""
         ...
 
 
@@ -93,7 +93,7 @@ class Database(Protocol):
 
     engine: str
     resources: DatabaseResources
-    """What this process keeps beside it; closed first when it is closed."""
+    """The resources of this process for it; closed before the database."""
 
     def read(self, workspace: str | None = None) -> AbstractContextManager[Transaction]:
         """Of one workspace, or of the whole store. PostgreSQL may refuse all others (see `row_security`)."""
@@ -108,23 +108,23 @@ class Database(Protocol):
         ...
 
     def integrity(self) -> list[str]:
-        """What is wrong with the stored bytes; empty when nothing is."""
+        """Errors found in the stored bytes; empty if there are none."""
         ...
 
     def schema_version(self) -> int: ...
 
     def stored_version(self) -> int:
-        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        """The stored schema version, without migrating; 0 if there is none."""
         ...
 
     def describe(self) -> dict[str, Any]: ...
 
     def replica_state(self) -> str | None:
-        """Whether the replica for reads answers, in words; None where there is none."""
+        """The status of the read replica, in words; None if there is none."""
         ...
 
     def backup(self, target: Path) -> int:
-        """Write a snapshot of everything to a new file while others go on; returns its size."""
+        """Write a snapshot of everything to a new file without blocking others; returns its size."""
         ...
 
     def sizes(self) -> dict[str, int]:
@@ -132,14 +132,15 @@ class Database(Protocol):
         ...
 
     def purge(self, tables: Sequence[str]) -> str:
-        """Overwrite what deleted and changed rows of these tables left behind; says what could not be, or nothing.
+        """Overwrite the remains of deleted and changed rows of these tables; returns what could not be overwritten, or
+        nothing.
 
-        Without any, of all tables: the store takes as little room as it can.
+        Without arguments all tables: the store is reduced to its smallest size.
         """
         ...
 
     def restore(self, source: Path) -> Path:
-        """Replace everything by a backup; returns where the present state was kept."""
+        """Replace everything with a backup; returns where the present state was saved."""
         ...
 
     def close(self) -> None: ...
@@ -152,7 +153,7 @@ transferred: HookPoint[Callable[[Transaction], None]] = HookPoint("transferred")
 """Called in the copy of a whole store before it is committed, to rebuild what only its engine has."""
 
 OUTCOME_UNKNOWN = {"outcome": "unknown"}
-"""The details of an error after which nobody here knows whether the transaction was committed."""
+"""The details of an error that leaves unknown whether the transaction was committed."""
 
 
 def outcome_unknown(text: str) -> ClewError:
@@ -165,7 +166,7 @@ def outcome_unknown(text: str) -> ClewError:
 
 
 def probe(database: Database) -> None:
-    """Write to the store; raises what every write would meet. For those who ask whether a server can do its work."""
+    """Health check: write to the store; raises the error that every write would raise."""
     sql = "INSERT INTO meta (key, value) VALUES ('probe', '1') ON CONFLICT (key) DO UPDATE SET value = "
     with database.write() as tx:
         # Another value each time: a write that changes nothing might never reach the disk.
@@ -173,8 +174,8 @@ def probe(database: Database) -> None:
 
 
 EPOCH = "(SELECT value FROM meta WHERE key = 'epoch')"
-"""A random text that a restore renews. What a process keeps of a database is worth nothing when the epoch or the
-lineage of the transaction differs from those it was read under: the numbers in it may have been given out again."""
+"""A random text that a restore renews. A cache is invalid if the epoch or the generation of the transaction differs
+from those under which it was read: its numbers may have been reused."""
 
 
 def placeholders(count: int) -> str:
@@ -184,11 +185,12 @@ def placeholders(count: int) -> str:
 
 PATIENCE = 30.0
 PATIENCE_AT_EXIT = 2.0
-"""Nothing that a companion leaves unfinished is a loss, so a process that ends need not wait for it."""
+"""No unfinished work of a resource is a loss, so a process that exits need not wait for it."""
 
 
 class DatabaseResource:
-    """Base of what lives as long as a database is open. The database is held weakly: it owns its companions."""
+    """Base class of per-database resources, open as long as the database. Refers to it weakly: the database owns its
+    resources."""
 
     def __init__(self, database: Database) -> None:
         self._owner = ref(database)
@@ -201,14 +203,14 @@ class DatabaseResource:
         return owner
 
     def close(self, patience: float) -> None:
-        """Come to an end within so many seconds. The database still works and may be used again afterwards."""
+        """Stop within so many seconds. The database still works and may be used again afterwards."""
 
 
 C = TypeVar("C", bound=DatabaseResource)
 
 
 class DatabaseResources:
-    """The companions of one database."""
+    """The resources of one database."""
 
     def __init__(self, database: Database) -> None:
         self._owner = ref(database)
@@ -217,7 +219,7 @@ class DatabaseResources:
         _all.add(self)
 
     def of(self, kind: type[C]) -> C:
-        """The one companion of this kind, made when it is not there yet."""
+        """The one resource of this type, created on first use."""
         with self._lock:
             found = self._made.get(kind)
             if found is None:
@@ -230,7 +232,7 @@ class DatabaseResources:
     def close(self, patience: float = PATIENCE) -> None:
         """Close and forget them all."""
         with self._lock:
-            # Taken out under the lock and closed outside of it: a companion's thread may ask for another one while it
+            # Removed under the lock and closed outside of it: a resource's thread may request another one while it
             # ends.
             found = list(reversed(self._made.values()))
             self._made.clear()

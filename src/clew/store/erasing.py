@@ -1,8 +1,8 @@
-"""Taking a text out of every table: first the rows that are the record's own, then every copy of what they said.
+"""Erases a text from every table: first the record's own rows, then every copy of their texts.
 
-Rows stay, with their ids, numbers and times; only what was written in them goes. The digest of an event or receipt
-stays too, so the chain of digests still holds; the event that records the erasure names each such row with the digest
-of what is left of it, and `verify` accepts a row that differs only where a later event of the chain names it so.
+Rows stay, with their ids, numbers and times; only their texts are removed. The digest of an event or receipt stays
+too, so the chain of digests still holds; the event that records the erasure names each such row with the digest of
+what is left of it, and `verify` accepts a row that differs only where a later event of the chain names it so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clew.store.workspaces import EVENT_COLUMNS, declare_events, write_meta
 RECORD_ERASED = "record_erased"
 declare_events({RECORD_ERASED: "A person erased the text of a record everywhere; digests of what is left are named."})
 packed_texts: HookPoint[Callable[[Transaction, str, Redactor, Erasure, bool], None]] = HookPoint("packed_texts")
-"""Offered by who keeps texts that SQL cannot look into: takes texts out of them, or with `dry` only says where."""
+"""Provided by modules that store texts opaque to SQL: removes texts from them, or with `dry` only reports where."""
 ABOUT_SUBJECTS = frozenset({"event", "entry"})
 
 
@@ -35,7 +35,7 @@ class ChangedRow:
 
 @dataclass
 class Erasure:
-    """What was changed, by table."""
+    """The changes, by table."""
 
     changed: dict[str, list[ChangedRow]] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class Erasure:
 
 
 def own_rows(tx: Transaction, workspace: str, kind: str, id: str, key: str | int) -> Iterator[tuple[str, Row]]:
-    """The rows of a record, with the rows elsewhere that say the same again; `key` is what its own tables call it."""
+    """The rows of a record, and the rows elsewhere that duplicate them; `key` is its id in its own tables."""
     wanted = [(table, condition, key) for table, condition in OWNED.get(kind, ())]
     for table, condition, value in (*wanted, *((table, condition, id) for table, condition in ABOUT)):
         for row in _select(tx, workspace, table, condition, value):
@@ -68,7 +68,7 @@ def _select(tx: Transaction, workspace: str, table: str, condition: str, id: str
 
 
 def texts_of(rows: Iterable[tuple[str, Row]]) -> list[str]:
-    """What the rows say, each text once."""
+    """The texts of the rows, without duplicates."""
     found: dict[str, None] = {}
     for table, row in rows:
         for column in TEXT_TABLES[table].texts:
@@ -77,7 +77,7 @@ def texts_of(rows: Iterable[tuple[str, Row]]) -> list[str]:
 
 
 def empty_rows(tx: Transaction, workspace: str, rows: Iterable[tuple[str, Row]], done: Erasure) -> None:
-    """Take every text out of the rows of a record."""
+    """Remove every text from the rows of a record."""
     for table, row in rows:
         spec = TEXT_TABLES[table]
         _update(tx, workspace, table, row, {name: emptied(row[name]) for name in spec.texts}, done)
@@ -91,7 +91,7 @@ def remove_rows(tx: Transaction, workspace: str, id: str) -> None:
 def erase_copies(
     tx: Transaction, workspace: str, redactor: Redactor, own: Sequence[str], done: Erasure, *, dry: bool = False
 ) -> None:
-    """Take the texts out of every other row. In what happened to the `own` ids short texts go too."""
+    """Remove the texts from every other row; from events of the `own` ids short texts too."""
     for table, spec in TEXT_TABLES.items():
         for row in _candidates(tx, workspace, table, spec, redactor, own):
             ours = table in ABOUT_SUBJECTS and row["subject"] in own
@@ -107,7 +107,8 @@ def erase_copies(
 def _candidates(
     tx: Transaction, workspace: str, table: str, spec: TextTable, redactor: Redactor, own: Sequence[str]
 ) -> list[Row]:
-    """The rows that may hold one of the texts: those with a word of each, and all where a text has no plain word."""
+    """The rows that may contain one of the texts: those with a word of each, and all where a text has no plain
+    word."""
     probes = redactor.probes
     if probes is not None:
         tests = [f"lower({name}) LIKE ?" for name in spec.texts for _ in probes]
@@ -139,12 +140,12 @@ def _update(tx: Transaction, workspace: str, table: str, row: Row, values: Row, 
 
 
 def forget_kept_state(tx: Transaction) -> None:
-    """What processes keep of this store in memory is worth nothing from now on: see `EPOCH`."""
+    """Invalidate the caches of all processes: see `EPOCH`."""
     write_meta(tx, "epoch", uuid4().hex)
 
 
 def event_digest(row: Row) -> str:
-    """The digest of what an event says now, without its place in the chain."""
+    """The digest of the present content of an event, without its position in the chain."""
     return sha256_hex(canonical([row[name] for name in EVENT_COLUMNS]))
 
 

@@ -40,7 +40,7 @@ class EventRow:
         return event_id(self.seq)
 
     def shown(self) -> dict[str, Any]:
-        """As people and pages read it."""
+        """The event as people and pages read it."""
         return {
             "seq": self.seq,
             "id": self.id,
@@ -64,7 +64,7 @@ def event_from(row: Row) -> EventRow:
 
 
 def positions(tx: Transaction) -> dict[str, int]:
-    """Where each workspace's log ends now."""
+    """The last number of each workspace's log."""
     return {row["id"]: row["event_seq"] for row in tx.all("SELECT id, event_seq FROM workspace ORDER BY id")}
 
 
@@ -78,7 +78,7 @@ def last_event_seq(tx: Transaction, workspace: str) -> int:
 
 
 def events_at(tx: Transaction, workspace: str, seqs: list[int]) -> list[EventRow]:
-    """The events with these numbers, as far as they exist, in their order in time."""
+    """The existing events with these numbers, in chronological order."""
     if not seqs:
         return []
     sql = f"SELECT * FROM event WHERE workspace = ? AND seq IN ({placeholders(len(seqs))}) ORDER BY seq"
@@ -111,14 +111,14 @@ def events_by_slot(tx: Transaction, workspace: str, after: int, first_ms: int, w
 
 
 def event_times(tx: Transaction, workspace: str, seqs: list[int]) -> list[Row]:
-    """When the events with these numbers happened: seq and ts_ms, in their order."""
+    """The times of the events with these numbers: seq and ts_ms, in chronological order."""
     marks = placeholders(len(seqs))
     sql = f"SELECT seq, ts_ms FROM event WHERE workspace = ? AND seq IN ({marks}) ORDER BY seq"
     return tx.all(sql, workspace, *seqs) if seqs else []
 
 
 def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, str]:
-    """Who last did something to each of these, as far as anybody named himself."""
+    """The author of the last event about each of these, as far as it is known."""
     if not subjects:
         return {}
     # First the newest event of each subject, by the index of subjects; only these few are read whole.
@@ -131,7 +131,8 @@ def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[s
 
 
 def last_doers(tx: Transaction, workspace: str, type: str, subjects: list[str]) -> dict[tuple[str, str | None], str]:
-    """Who was the last to do this to each part of these, as far as anybody named himself; by subject and path."""
+    """The author of the last event of this type about each part of these, as far as it is known; by subject and
+    path."""
     if not subjects:
         return {}
     newest = (
@@ -146,7 +147,7 @@ def last_doers(tx: Transaction, workspace: str, type: str, subjects: list[str]) 
 def events_about(
     tx: Transaction, workspace: str, subject: str, limit: int, topic: str | None = None, path: str | None = None
 ) -> list[EventRow]:
-    """What happened to one thing, newest first; to one part of it, or as far as it concerns one topic."""
+    """The events about one subject, newest first; optionally only about one part of it, or of one topic."""
     narrow = [(name, value) for name, value in (("topic", topic), ("path", path)) if value is not None]
     where = "".join(f" AND {name} = ?" for name, _ in narrow)
     sql = f"SELECT * FROM event WHERE workspace = ? AND subject = ?{where} ORDER BY seq DESC LIMIT ?"
@@ -171,7 +172,7 @@ def last_of_type(tx: Transaction, workspace: str, subject: str, type: str) -> Ev
 
 
 def first_agents(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, str]:
-    """Who wrote the first event about each of these, as far as it is known."""
+    """The author of the first event about each of these, as far as it is known."""
     sql = "SELECT agent FROM event WHERE workspace = ? AND subject = ? AND agent IS NOT NULL ORDER BY seq LIMIT 1"
     found = tx.batch(sql, [(workspace, subject) for subject in subjects]) if subjects else []
     return {subject: str(rows[0]["agent"]) for subject, rows in zip(subjects, found, strict=True) if rows}
@@ -185,7 +186,7 @@ def first_seqs(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str
 
 
 def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list[Row]:
-    """Who wrote after an event: agent, how many events, and the number of the last one; the latest first."""
+    """The authors after an event: agent, number of events, and the number of the last one; the latest first."""
     sql = (
         "SELECT agent, count(*) AS events, max(seq) AS last FROM event"
         " WHERE workspace = ? AND seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY last DESC LIMIT ?"
@@ -194,7 +195,7 @@ def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list
 
 
 def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, list[str]]:
-    """Who wrote about each of these, the first one first."""
+    """The authors about each of these, the first one first."""
     if not subjects:
         return {}
     sql = (
@@ -209,14 +210,14 @@ def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str
 
 
 def subjects_of(workspace: str, agents: Sequence[str], after: int) -> tuple[str, list[Any]]:
-    """A select of what one of these wrote about after an event."""
+    """A SELECT of the subjects that any of these agents wrote about after an event."""
     sql = f"SELECT subject FROM event WHERE workspace = ? AND seq > ? AND agent IN ({placeholders(len(agents))})"
     return f"{sql} AND subject IS NOT NULL", [workspace, after, *agents]
 
 
 def authored(author: str, join: str) -> str:
-    """A select of authors with what they wrote about, of a workspace after an event. `author` says by which name an
-    agent is known, with the help of a table that `join` adds."""
+    """A SELECT of authors and the subjects they wrote about, in a workspace after an event. `author` is the expression
+    for the name of an agent, which may use a table that `join` adds."""
     return (
         f"SELECT DISTINCT {author} AS author, event.subject AS subject FROM event {join} WHERE event.workspace = ?"
         " AND event.seq > ? AND event.agent IS NOT NULL AND event.subject IS NOT NULL"
@@ -225,7 +226,7 @@ def authored(author: str, join: str) -> str:
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events of a workspace are wanted: of these types (all without any), between two numbers."""
+    """A filter of a workspace's events: of these types (default: all), between two numbers."""
 
     types: tuple[str, ...] = ()
     after: int | None = None
@@ -239,12 +240,12 @@ class EventFilter:
         return [event_from(row) for row in tx.all(sql, *params)]
 
     def count(self, tx: Transaction, workspace: str, most: int) -> int:
-        """How many there are; counted no further than `most`."""
+        """Their number; counted no further than `most`."""
         sql, params = self._sql(workspace, most)
         return int(tx.value(f"SELECT count(*) FROM ({sql}) AS counted", *params))
 
     def _sql(self, workspace: str, limit: int) -> tuple[str, list[Any]]:
-        """Each type by itself, for the index of types gives the order within one type only."""
+        """A subquery for each type, because the index of types gives the order within one type only."""
         limits: list[tuple[str, list[Any]]] = [
             (text, [value])
             for text, value in (
@@ -272,7 +273,7 @@ class EventFilter:
 def subjects_changed(
     tx: Transaction, workspace: str, types: tuple[str, ...], mentioning: str, after: int, since_ms: int, most: int
 ) -> list[str]:
-    """Subjects of the events of these types whose payload holds a text, the last changed first."""
+    """Subjects of the events of these types whose payload contains a text, the last changed first."""
     sql = (
         "SELECT subject, max(seq) AS seq FROM event WHERE workspace = ? AND seq > ? AND ts_ms > ?"
         f" AND type IN ({placeholders(len(types))}) AND payload LIKE ?"
@@ -283,7 +284,7 @@ def subjects_changed(
 
 
 def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None]:
-    """How many events are chained, and the seq of the first that was changed, removed or slipped in.
+    """The number of chained events, and the seq of the first that was changed, removed or inserted.
 
     Events from before there was a chain have no digest; the chain begins after them.
     """
@@ -301,12 +302,12 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
             if event["digest"] is None and before is None:
                 continue
             found = chained(before, [event[name] for name in EVENT_COLUMNS])
-            # What a later event of this chain names as erased holds by the digest of what is left of it.
+            # An event that a later one of this chain names as erased is verified by the digest of what is left of it.
             if event["digest"] != found and erased.get(str(last)) != event_digest(event):
                 return count, last
             before = event["digest"]
             count += 1
-    # The row of the workspace says where the log ends, so events cut off at the end are noticed as well.
+    # The row of the workspace records the end of the log, so truncated events are detected as well.
     whole = row is None or (row["event_seq"], row["event_digest"]) == (last, before)
     return count, None if whole else last + 1
 
@@ -316,14 +317,14 @@ def follow(
 ) -> Iterator[list[EventRow]]:
     """Yields the events written since `after` (default: from now on), by any process, in order.
 
-    An empty list comes at least every `wait` seconds, so that the caller can look at its own affairs.
+    An empty list is yielded at least every `wait` seconds, so that the caller can do other work.
     """
     seen = dict(after) if after is not None else _now(database)
     for _ in database.changes(wait):
         if stop.is_set():
             return
-        # What woke us says only that something changed. The positions say what is new, so nothing is seen twice or
-        # missed.
+        # The notification only means that something changed. The positions identify the new events, so none is seen
+        # twice or missed.
         yield _advance(database, seen)
 
 
@@ -336,7 +337,7 @@ def _advance(database: Database, seen: dict[str, int]) -> list[EventRow]:
     found: list[EventRow] = []
     with database.read() as tx:
         for workspace, end in positions(tx).items():
-            # After a restore the log ends earlier than we have read; what follows from there on is new.
+            # After a restore the log ends before our position; all events from there on are new.
             seen[workspace] = min(seen.get(workspace, 0), end)
             while seen.get(workspace, 0) < end:
                 page = events_after(tx, workspace, seen.get(workspace, 0))
@@ -348,10 +349,10 @@ def _advance(database: Database, seen: dict[str, int]) -> list[EventRow]:
 
 
 class Follower(Generic[News]):
-    """A thread that hands the items of a feed to `hear` until it is stopped.
+    """A thread that passes the items of a feed to `hear` until it is stopped.
 
-    A feed that breaks off (the server went away, the file is locked) is opened again, so `feed` must continue where
-    the last one ended. `breath` is the pause after each item: what comes close together is then read together.
+    A failed feed (the server went away, the file is locked) is reopened, so `feed` must continue where the last one
+    ended. `breath` is the pause after each item: items in quick succession are then read in one batch.
     """
 
     def __init__(
@@ -379,13 +380,13 @@ class Follower(Generic[News]):
         while not self._stop.is_set():
             try:
                 for news in self._feed(self._stop):
-                    # Asked again for each item: what came after the stop belongs to nobody any more.
+                    # Checked for each item: those after the stop are discarded.
                     if self._stop.is_set():
                         return
                     self._hear(news)
                     if self._breath and self._stop.wait(self._breath):
                         return
             except Exception:
-                if not self._stop.is_set():  # a database that is being closed breaks its feed, and that is no news
+                if not self._stop.is_set():  # a database that is being closed breaks its feed, which is not an error
                     logger.exception("the event feed broke off; trying again")
                     self._stop.wait(RETRY_S)

@@ -1,7 +1,8 @@
-"""What a store grows by: bytes by kind, and which rows may go when they are old.
+"""The growth of a store: bytes by kind, and rows that may be deleted when they are old.
 
-Everything a person may want stays unless a person says otherwise. What an answer rests on for good has no age here:
-events carry the authors of records and the chain of digests, receipts the way back, `item_past` what held when.
+Everything a person may want stays unless a person decides otherwise. Rows on which answers depend permanently have no
+age limit: events contain the authors of records and the chain of digests, receipts the data for a rollback,
+`item_past` the past versions.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 class Aged(NamedTuple):
-    """Rows that are of no use to any answer when they are old, by the column that says when they were written."""
+    """Rows that no answer uses when they are old, with the column that records when they were written."""
 
     table: str
     column: str
@@ -59,7 +60,8 @@ AGED: Mapping[str, Aged] = {
 
 
 def by_kind(tables: Mapping[str, int]) -> dict[str, int]:
-    """Bytes of tables as bytes of kinds, the largest first. A full-text index keeps several tables under its name."""
+    """Converts bytes of tables to bytes of kinds, the largest first. A full-text index has several tables under its
+    name."""
     found: dict[str, int] = {}
     for table, size in tables.items():
         kind = _kind_of(table)
@@ -75,7 +77,7 @@ def _kind_of(table: str) -> str:
 
 
 def old_rows(tx: Transaction, workspace: str, kinds: Iterable[str], before_ms: int) -> dict[str, int]:
-    """How many rows of these kinds are older."""
+    """The number of older rows of these kinds."""
     found = {}
     for kind in kinds:
         table, column = AGED[kind]

@@ -1,8 +1,8 @@
-"""A connection to a SQLite file, with the identity of the files that it has open, and how it waits for a lock.
+"""A connection to a SQLite file, with the identity of its open files, and its wait for locks.
 
-It also knows which network file system a path lies on, if any: locks and write-ahead logs need a disk of this machine.
-SQLite's WAL keeps its index in memory that processes share, which those on two machines cannot. On one machine it
-mostly works over a network too, as far as the file system keeps its promises about locks and syncs; hence a warning.
+Also detects whether a path is on a network file system: locks and write-ahead logs require a local disk. SQLite's WAL
+keeps its index in shared memory, which processes on two machines cannot share. On one machine it mostly works over a
+network too, if the file system implements locks and syncs correctly; hence only a warning.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from clew.errors import ClewError
 from clew.store.database import lock_wait
 
 _PAUSE = (0.0002, 0.0025)
-"""Seconds: at least and at most so long between two tries for a lock."""
+"""Minimum and maximum seconds between two attempts to get a lock."""
 READ_CHECK_SECONDS = 1.0
-"""Readers compare their files once in this time: reading from a file that is gone does no harm, and the look at three
+"""Readers compare their files once in this interval: reading from a removed file does no harm, and the stat of three
 files would cost a short read a tenth of its time."""
 
 
 class Link:
-    """A connection, with the identity of the files that it has open."""
+    """A connection, with the identity of its open files."""
 
     def __init__(self, connection: apsw.Connection, path: Path, generation: int) -> None:
         self.connection = connection
@@ -41,13 +41,14 @@ class Link:
         self._path = path
         # While a connection is open, SQLite neither removes nor replaces these two.
         self._beside = {name: identity(name) for name in (f"{path}-wal", f"{path}-shm")}
-        # SQLite writes an int to an address. An array has one too, and is loaded in no time, unlike ctypes.
+        # SQLite writes an int to an address. An array provides one too, and is imported much faster than ctypes.
         self._moved = array("i", [0])
         self._address = self._moved.buffer_info()[0]
         self._checked = time.monotonic()
 
     def lost(self) -> str | None:
-        """What happened to the files of this connection; None while they are still the ones at the path."""
+        """What happened to the files of this connection (removed or replaced); None while they are still the ones at
+        the path."""
         self._checked = time.monotonic()
         self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, self._address)
         if self._moved[0]:
@@ -58,13 +59,14 @@ class Link:
         return None
 
     def lost_lately(self) -> str | None:
-        """As `lost`, but looked at only now and then."""
+        """Like `lost`, but checked only once in an interval."""
         return self.lost() if time.monotonic() - self._checked > READ_CHECK_SECONDS else None
 
     def rescue(self) -> None:
-        """Copy what this connection sees, if another process has begun a new WAL in place of ours.
+        """Save a copy of the database as this connection sees it, if another process has created a new WAL in place of
+        ours.
 
-        Neither may be written over the other then, and what was acknowledged stands in ours.
+        Neither may overwrite the other then, and the acknowledged commits are in ours.
         """
         if self._overtaken() and not self._moved[0]:
             with suppress(apsw.Error):
@@ -72,11 +74,11 @@ class Link:
                 self.connection.execute("VACUUM INTO ?", (f"{self._path}.rescued-{time.time_ns()}",))
 
     def close(self) -> None:
-        """Close the connection. The last one of all processes brings the WAL into the database file, also one that was
-        removed by hand, so that nothing is lost that stands only there."""
+        """Close the connection. The last one of all processes checkpoints the WAL into the database file, even a WAL
+        that was removed by hand, so that commits that are only there are not lost."""
         if self._overtaken():
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        with suppress(apsw.Error):  # if the disk fails now, the WAL stays and the next one to open reads it
+        with suppress(apsw.Error):  # if the disk fails now, the WAL stays and the next connection reads it
             self.connection.close()
 
     def _overtaken(self) -> bool:
@@ -86,23 +88,23 @@ class Link:
 
 def identity(name: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(name)  # noqa: PTH116 (a Path takes as long to make as the look itself)
+        found = os.stat(name)  # noqa: PTH116 (creating a Path takes as long as the stat)
     except (FileNotFoundError, NotADirectoryError):  # a part of the path may be a file
         return None
     return found.st_dev, found.st_ino
 
 
 def jittered_wait(seconds: float) -> Callable[[int], bool]:
-    """A busy handler that is fair: everyone sleeps a short random time, nobody backs off for long.
+    """A fair busy handler: every waiter sleeps a short random time, without a growing backoff.
 
-    SQLite's own handler sleeps longer the longer one has waited, so whoever writes already keeps writing.
+    SQLite's own handler sleeps longer the longer one has waited, so a process that is already writing keeps the lock.
     """
     started = 0.0
 
     def wait(attempts: int) -> bool:
         nonlocal started
         now = time.monotonic()
-        # One handler serves every wait of the connection; SQLite counts from 0 again for each new lock.
+        # One handler for all locks of the connection; SQLite counts from 0 again for each new lock.
         if attempts == 0:
             started = now
         if now - started > lock_wait(seconds):
@@ -123,7 +125,7 @@ def data_version(connection: apsw.Connection) -> int:
 
 
 def roll_back(connection: apsw.Connection) -> None:
-    """Undo a transaction that a failure may have closed already."""
+    """Roll back a transaction that a failure may already have ended."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
@@ -146,14 +148,14 @@ NETWORK = {
     0x786F4256: "vboxsf",
     0xBACBACBC: "vmhgfs",
 }
-"""The numbers by which Linux knows them (statfs, f_type)."""
-_STATFS_BYTES = 512  # more than struct statfs has on any machine
+"""Their magic numbers on Linux (statfs, f_type)."""
+_STATFS_BYTES = 512  # larger than struct statfs on any machine
 
 log = logging.getLogger("clew.store")
 
 
 def network_file_system(path: Path) -> str | None:
-    """The name of the network file system that holds `path`; None where it is local or cannot be told."""
+    """The name of the network file system of `path`; None if it is local or unknown."""
     if os.name == "nt":
         return "smb" if str(path).startswith("\\\\") else None
     number = _number(_nearest(path)) if sys.platform == "linux" else None
@@ -164,7 +166,7 @@ def network_file_system(path: Path) -> str | None:
 
 @lru_cache(maxsize=64)
 def warn_of_network(path: Path) -> None:
-    """Say once for each store and process that it lies on a network file system."""
+    """Warn once for each store and process that it is on a network file system."""
     found = network_file_system(path)
     if found is not None:
         log.warning("%s is on a network file system (%s): %s", path, found, ADVICE)
@@ -174,12 +176,12 @@ ADVICE = "let one machine use it at a time, or set CLEW_HOME to a local disk or 
 
 
 def _nearest(path: Path) -> Path:
-    """The path itself or, before it is made, the first directory above it that exists."""
+    """The path itself or, if it does not exist yet, its nearest existing parent directory."""
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
 def _number(path: Path) -> int | None:
-    import ctypes  # takes milliseconds to load, and a start that opens no store does not need it
+    import ctypes  # takes milliseconds to import, and a start that opens no store does not need it
 
     buffer = ctypes.create_string_buffer(_STATFS_BYTES)
     try:
@@ -190,7 +192,7 @@ def _number(path: Path) -> int | None:
 
 
 def _mounted_as(path: Path) -> str | None:
-    """What a FUSE file system calls itself, such as `fuse.sshfs`; one over a disk of this machine is local."""
+    """The type name of a FUSE file system, such as `fuse.sshfs`; one over a local disk counts as local."""
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -230,8 +232,8 @@ def no_descriptors() -> bool:
 
 
 def make_private(path: Path) -> None:
-    """A new file is its owner's alone; SQLite gives the files beside it the same mode."""
-    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+    """Restrict a new file to its owner; SQLite creates the WAL and shared-memory files with the same mode."""
+    with suppress(OSError):  # it exists, or SQLite will report why it cannot be created
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 

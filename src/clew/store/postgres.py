@@ -43,8 +43,8 @@ _GUARD = (
     " AND split_part(note.value, ':', 1) = found.value) AS BIGINT) <= $1 THEN 1"
     " ELSE CAST('clew schema ' || found.value AS BIGINT) END FROM meta found WHERE found.key = 'schema_version'"
 )
-"""Fails in a database of a newer version that does not let this one write. It travels with the first statement of a
-write and costs no round trip."""
+"""Fails in a database of a newer version that does not allow this one to write. It is pipelined with the first
+statement of a write and costs no round trip."""
 _NEWER = re.compile(r"clew schema (\d+)")
 _IDENTITY = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
@@ -55,7 +55,7 @@ _IDENTITY = (
 
 @lru_cache(maxsize=2000)
 def numbered(sql: str) -> str:
-    """`?` becomes `$1`, `$2` and so on outside of quotes."""
+    """Converts `?` to `$1`, `$2` and so on, outside of quotes."""
     parts = re.split(r"('(?:[^']|'')*')", sql)
     numbers = count(1)
     parts[::2] = [re.sub(r"\?", lambda _: f"${next(numbers)}", part) for part in parts[::2]]
@@ -63,7 +63,7 @@ def numbered(sql: str) -> str:
 
 
 class PostgresTransaction:
-    """Writes are queued and travel with the next read or the commit; their errors are raised there."""
+    """Writes are queued and sent with the next read or the commit, which raises their errors."""
 
     engine = "postgres"
 
@@ -117,7 +117,7 @@ class PostgresTransaction:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self.run("SAVEPOINT attempt")
-        self._wire.exchange()  # what fails up to here is not the attempt's fault
+        self._wire.exchange()  # earlier failures are not caused by the savepoint's block
         try:
             yield
             self.run("RELEASE SAVEPOINT attempt")
@@ -141,11 +141,11 @@ class PostgresTransaction:
 
 
 class Growth:
-    """Counts the rows that this process has inserted, and says when PostgreSQL should analyze a table.
+    """Counts the rows that this process has inserted, and decides when PostgreSQL should analyze a table.
 
-    A statement is planned once, by what is known of its tables. Of a young table nothing is known: every index looks
-    as good as the next, and a plan that reads all rows of a workspace may be kept for good. The server's own analysis
-    comes only after a minute.
+    A statement is planned once, with the statistics of its tables. A new table has none: every index looks equally
+    good, and a plan that reads all rows of a workspace may be cached permanently. The server's own analysis comes only
+    after a minute.
     """
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _reader(self, workspace: str | None) -> Iterator[Wire]:
-        """A connection in a read transaction: of the replica where it has what the workspace holds."""
+        """A connection in a read transaction: of the replica if it is up to date for the workspace."""
         if self._replica is not None and workspace is not None:
             with self._own_reader(workspace) as wire:
                 wanted = position(wire, workspace)
@@ -227,7 +227,7 @@ class PostgresDatabase:
     @contextmanager
     def write(self, workspace: str | None = None) -> Iterator[PostgresTransaction]:
         with translated(), self._connections.one() as wire:
-            # The server's default may be another, in which writers that meet would fail instead of waiting.
+            # The server's default may be another level, in which concurrent writers would fail instead of waiting.
             self._connections.begin(wire, "BEGIN ISOLATION LEVEL READ COMMITTED", workspace)
             wait = lock_wait(self._wait_seconds)
             if wait < self._wait_seconds:
@@ -244,7 +244,7 @@ class PostgresDatabase:
 
     def changes(self, wait: float) -> Iterator[None]:
         with translated(), self._connections.one():
-            pass  # the schema is there
+            pass  # the schema exists
         server = self._connections.server
         if server.pooled or server.scarce:
             yield from _looks(wait)
@@ -257,7 +257,7 @@ class PostgresDatabase:
                 yield
 
     def integrity(self) -> list[str]:
-        """PostgreSQL checks its own pages; here only what it can say cheaply."""
+        """PostgreSQL checks its own pages; only cheap checks are done here."""
         with self.read() as tx:
             broken = tx.all("SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid")
         return [f"index {row['name']} is not valid" for row in broken]
@@ -267,7 +267,7 @@ class PostgresDatabase:
             return int(tx.value("SELECT value FROM meta WHERE key = 'schema_version'"))
 
     def stored_version(self) -> int:
-        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        """The stored schema version, without migrating; 0 if there is none."""
         with translated(), connect(self.url) as connection:
             return stored_version(connection)
 
@@ -301,7 +301,8 @@ class PostgresDatabase:
         return self._replica.describe() if self._replica is not None else None
 
     def backup(self, target: Path) -> int:
-        """A store of SQLite: the same file as for the other engine, which can be restored into either."""
+        """Back up to a SQLite store: the same file format as for the other engine, which can be restored into
+        either."""
         from clew.store.transfer import back_up
 
         return back_up(self, target)
@@ -332,7 +333,7 @@ class PostgresDatabase:
         self._ready = False
 
     def _look_at_growth(self, wire: Wire, written: Counter[str]) -> None:
-        """What was written is durable already: a look that fails is no failure, the server's own will come."""
+        """The write is already durable: a failure here is ignored, since the server's own analysis follows."""
         tables = self._growth.due(written) if written else []
         if tables:
             with suppress(psycopg.Error):
@@ -353,9 +354,9 @@ class PostgresDatabase:
             raise
 
     def _compare_identity(self, connection: psycopg.Connection[Any]) -> None:
-        """Begin another lineage when the server behind the URL is another, or has gone back in time."""
+        """Start another generation if the server behind the URL is another, or was restored to an earlier time."""
         identity = None
-        with suppress(psycopg.Error):  # a standby, or a server that does not tell its users
+        with suppress(psycopg.Error):  # a standby, or a server that does not grant this to its users
             identity = connection.execute(_IDENTITY).fetchone()
         if self._identity is not None and identity != self._identity:
             check_restored(connection)
@@ -364,14 +365,15 @@ class PostgresDatabase:
 
 
 def _looks(wait: float) -> Iterator[None]:
-    """Without a connection to be notified on: a pooler passes no notifications on, and a scarce one is for calls."""
+    """Polling, without a connection for notifications: a pooler does not forward them, and scarce connections are for
+    calls."""
     while True:
         yield
         time.sleep(wait)
 
 
 def without_password(url: str) -> str:
-    """Where a URL or connection string leads, from the parts that are no secret: a password may stand in any place."""
+    """The target of a URL or connection string, from the parts that are not secret: a password may be in any place."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
@@ -427,7 +429,7 @@ def _translate(problem: Exception) -> ClewError:
 
 
 def _commit(wire: Wire) -> None:
-    """An error that the server sends says that nothing was written; a lost answer says nothing."""
+    """An error sent by the server means that nothing was written; after a lost response the outcome is unknown."""
     try:
         wire.send("COMMIT")
         _check_committed(wire.exchange()[-1])
@@ -438,6 +440,6 @@ def _commit(wire: Wire) -> None:
 
 
 def _check_committed(result: Any) -> None:
-    """A transaction that failed answers a COMMIT with ROLLBACK, and calls it a success."""
+    """A failed transaction responds to COMMIT with ROLLBACK and reports success."""
     if result.command_status != b"COMMIT":
         raise psycopg.InternalError("the transaction had failed before it was committed")

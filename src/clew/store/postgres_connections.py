@@ -1,12 +1,12 @@
-"""The connections of one process to PostgreSQL: how many there are, how long an idle one is kept, and what limits the
+"""The connections of one process to PostgreSQL: their number, how long an idle one is kept, and the limits of the
 statements on it.
 
-Others need connections too. A process opens no more than it is allowed, waits when the server has none left, and
-closes those that were idle for a while. Where role or database grant only a few, it keeps none between two
-transactions, so that any number of processes share them.
+Other processes need connections too. A process opens no more than it is allowed, waits if the server has none left,
+and closes those that were idle for a while. If role or database grant only a few, it keeps none between two
+transactions, so that any number of processes can share them.
 
-A connection pooler such as PgBouncer may give each transaction another connection of the server. Behind one, nothing
-is set or prepared for the session: another client would meet it.
+A connection pooler such as PgBouncer may use another server connection for each transaction. Behind one, nothing is
+set or prepared for the session, because another client would be affected.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MOST_CONNECTIONS = 8
 KEPT_SECONDS = 60.0
 """How long an idle connection is kept. A new one costs some milliseconds, and prepares every statement again."""
 FEW = 2 * MOST_CONNECTIONS
-"""With a limit up to this, processes that keep connections would shut others out."""
+"""With a limit up to this, processes that keep connections would block others."""
 PAUSE_SECONDS = 0.05
-"""The mean pause before a server that had no connection left is asked again."""
+"""The mean pause before a server that had no connection left is retried."""
 
 _PLANNER = {
     "jit": "off",
@@ -44,10 +44,10 @@ _PLANNER = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
 }
-"""Every hot statement reads a few rows through an index made for it. Planning such a statement anew takes longer than
-running it, and a planner that takes our correlated columns for independent ones prefers to read whole tables."""
+"""Every hot statement reads a few rows through an index made for it. Planning such a statement again takes longer than
+running it, and the planner, which treats our correlated columns as independent, prefers to read whole tables."""
 STATEMENT_SECONDS = 40.0
-"""Statements read and write a few rows. Those that may take long say so (`unhurried`)."""
+"""Statements read and write a few rows. Slow ones use `no_timeout`."""
 IDLE_SECONDS = 60.0
 """Between two statements of a transaction an operation only computes."""
 _SERVER_KEEPALIVES = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
@@ -59,22 +59,24 @@ _NETWORK: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-"""A dead network is noticed within half a minute. What the URL says comes first."""
+"""A dead network is detected within half a minute. Settings of the URL take precedence."""
 _SERVER = (
     "SELECT pg_backend_pid(), LEAST(NULLIF(rolconnlimit, -1), NULLIF(datconnlimit, -1)) FROM pg_roles, pg_database"
     " WHERE rolname = current_user AND datname = current_database()"
 )
 _FULL = re.compile(r"too many (connections|clients)|connection slots are reserved|no more connections allowed")
-"""What a server or pooler says that grants no further connection. libpq passes no code on, only this text."""
+"""The error text of a server or pooler that grants no further connection. libpq does not provide the code, only this
+text."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """What a connection leads to."""
+    """The server behind a connection."""
 
     pooled: bool = False
     limit: int | None = None
-    """How many connections the role or the database may have in all processes together; a pooler sees to it itself."""
+    """How many connections the role or the database may have in all processes together; a pooler manages this
+    itself."""
 
     @property
     def scarce(self) -> bool:
@@ -82,13 +84,13 @@ class Server:
 
 
 def connect(url: str) -> psycopg.Connection[Any]:
-    """A connection of its own, outside of any limit of this process. Nothing on it is prepared: see above."""
+    """A dedicated connection, outside of any limit of this process. Nothing on it is prepared: see above."""
     parts = {**_NETWORK, **conninfo_to_dict(url)}
     return psycopg.connect(make_conninfo(**parts), autocommit=True, prepare_threshold=None)
 
 
 def server_behind(connection: psycopg.Connection[Any]) -> Server:
-    """A pooler answers with a process number of its own making; the server's own is another."""
+    """A pooler reports a generated process number, which differs from the server's own."""
     pid, limit = connection.execute(_SERVER).fetchone() or (None, None)
     pooled = pid != connection.info.backend_pid
     return Server(pooled, None if pooled else limit)
@@ -99,7 +101,8 @@ def is_full(problem: BaseException) -> bool:
 
 
 class ConnectionPool:
-    """Those of one database. `open_` connects, looks at the schema, and says what is behind the connection."""
+    """The connections of one database. `open_` connects, checks the schema, and returns the server behind the
+    connection."""
 
     def __init__(
         self,
@@ -125,8 +128,8 @@ class ConnectionPool:
             "statement_timeout": str(int(STATEMENT_SECONDS * 1000)),
             "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1000)),
         }
-        # They end what nobody waits for any more. A client that vanishes inside a write would keep the workspace
-        # locked for as long as the server believes in it, which is two hours by default.
+        # They end abandoned transactions. A client that vanishes inside a write would keep the workspace locked until
+        # the server detects it, which takes two hours by default.
         self._for_session = _set_config({**_PLANNER, **limits, **_SERVER_KEEPALIVES}, "false")
         self._for_transaction = _set_config({**_PLANNER, **limits}, "true")
 
@@ -160,7 +163,7 @@ class ConnectionPool:
             wire.close()
 
     def _take(self) -> Wire:
-        """An idle one, or a new one as soon as the server grants it."""
+        """An idle connection, or a new one as soon as the server grants it."""
         until = time.monotonic() + lock_wait(self._wait_seconds)
         while True:
             wire = self._idle_one()
@@ -172,7 +175,7 @@ class ConnectionPool:
             except psycopg.OperationalError as problem:
                 if not is_full(problem) or time.monotonic() > until:
                     raise
-            # Others wait as well. With equal pauses all of them would ask at once, again and again.
+            # Others wait as well. With equal pauses all of them would retry at the same time, again and again.
             time.sleep(random.uniform(0, 2 * PAUSE_SECONDS))
 
     def _idle_one(self) -> Wire | None:
@@ -223,5 +226,5 @@ class ConnectionPool:
 
 
 def _set_config(values: dict[str, str], local: str) -> str:
-    """One statement that sets them all, for the session or for its transaction."""
+    """One statement that sets all of them, for the session or for its transaction."""
     return "SELECT " + ", ".join(f"set_config('{name}', '{value}', {local})" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""The schema in a PostgreSQL database: whether ours can be there, whether it is, and how it is brought up to date."""
+"""The schema in a PostgreSQL database: compatibility checks and migrations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ MIGRATION_LOCK = 0x434C4557
 
 
 def check_encoding(connection: psycopg.Connection[Any]) -> None:
-    """Refuse a database that cannot hold every text: a write would fail at its first letter from elsewhere."""
+    """Refuse a database whose encoding cannot store every text: a write would fail at the first unsupported
+    character."""
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise ClewError(
@@ -34,7 +35,8 @@ def check_encoding(connection: psycopg.Connection[Any]) -> None:
 
 
 def check_restored(connection: psycopg.Connection[Any]) -> None:
-    """Refuse an empty database in the place of ours: it most likely waits for a restore, which our tables spoil."""
+    """Refuse an empty database in place of ours: most likely it is about to be restored, which our tables would
+    break."""
     if stored_version(connection) == 0:
         raise ClewError(
             "STORE_UNAVAILABLE",
@@ -44,7 +46,7 @@ def check_restored(connection: psycopg.Connection[Any]) -> None:
 
 
 def migrate(connection: psycopg.Connection[Any], auto_migrate: bool = True) -> None:
-    """Bring the database to the newest schema; one process at a time."""
+    """Migrate the database to the newest schema; one process at a time."""
     version = stored_version(connection)
     if version == latest():
         return
@@ -55,7 +57,7 @@ def migrate(connection: psycopg.Connection[Any], auto_migrate: bool = True) -> N
             raise too_new("the database", version)
         return
     with connection.transaction():
-        # A limit of the role or the database fits its daily statements; a migration may rewrite a large table.
+        # A timeout of the role or the database suits everyday statements; a migration may rewrite a large table.
         connection.execute("SET LOCAL statement_timeout = 0")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         for number in pending(stored_version(connection)):
@@ -68,7 +70,7 @@ def migrate(connection: psycopg.Connection[Any], auto_migrate: bool = True) -> N
 
 
 def stored_version(connection: psycopg.Connection[Any]) -> int:
-    # A scan, not to_regclass: that one answers from a cache that may miss what a process before us just made.
+    # A scan, not to_regclass: that reads from a cache that may miss tables another process just created.
     present = "SELECT 1 FROM pg_tables WHERE tablename = 'meta' AND schemaname = current_schema()"
     if connection.execute(present).fetchone() is None:
         return 0

@@ -1,4 +1,4 @@
-"""Finding a text again in other texts: as it stands, wrapped over lines, inside JSON, or cut off at its end."""
+"""Finds copies of a text in other texts: verbatim, wrapped over lines, inside JSON, or truncated at its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import orjson
 
 ERASED = "[erased]"
 SHORTEST_TEXT, FEWEST_WORDS = 16, 3
-"""What is shorter says too little to be searched for in records of others: it would be found where nobody copied it."""
+"""Shorter texts are too unspecific to be searched for in other records: they would match where nothing was copied."""
 SHORTEST_CUT = 24
 _HEAD = 3
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -18,11 +18,11 @@ _FIELD = re.compile(r"^[A-Z]\w{1,30}:\s+")
 _MARGIN = "\"'`*_#->([{<)]}>.,;:!?…"
 _CUT = ("…", "...")
 _NO_TEXT = frozenset({"status", "kind", "type", "id", "file", "path", "origin", "grade", "intent"})
-"""Names of values that nobody wrote: a record whose title is `done` does not take the status of others along."""
+"""Keys of generated values: erasing a record with the title `done` does not erase the status of others."""
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Every text of a stored value; JSON is looked into."""
+    """Every text of a stored value; JSON is parsed."""
     if isinstance(value, str):
         inner = _json(value)
         if inner is None:
@@ -38,7 +38,7 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def emptied(value: Any) -> Any:
-    """The same value with every text of it taken out; what is JSON keeps its form."""
+    """The value with every text removed; JSON keeps its structure."""
     if isinstance(value, str):
         inner = _json(value)
         if inner is None:
@@ -60,7 +60,7 @@ def _json(value: str) -> Any | None:
 
 
 class Redactor:
-    """Takes some texts out of others. `exact` are short ones that go wherever they stand by themselves."""
+    """Removes some texts from others. `exact` are short ones that are removed wherever they are a whole value."""
 
     def __init__(self, texts: Iterable[str], always: Iterable[str] = ()) -> None:
         given = list(texts)
@@ -68,17 +68,18 @@ class Redactor:
         pieces = {piece for text in given for piece in _pieces(text)}
         words = {tuple(text.split()) for text in always if text.strip()}
         words |= {tuple(trimmed) for piece in pieces if (trimmed := _trimmed(piece))}
-        # The longest first, so that a sentence of a text does not break up the text itself.
+        # The longest first, so that removing a sentence of a text does not break up the text itself.
         self._texts = [_SoughtText(found) for found in sorted(words, key=lambda one: -sum(map(len, one)))]
 
     @property
     def probes(self) -> list[str] | None:
-        """A plain word of each text, at least one of which every place holds; None where a text has none."""
+        """A plain word of each text; every copy contains at least one of them; None if a text has none."""
         found = [text.probe for text in self._texts]
         return None if any(probe is None for probe in found) else sorted({probe for probe in found if probe})
 
     def without(self, value: str, own: bool = False) -> str:
-        """The value without the texts. In what is `own` also a short one goes where it stands alone."""
+        """The value without the texts. If it is the record's `own`, a short text that is a whole value is removed
+        too."""
         inner = _json(value)
         if inner is not None:
             cleaned = self._walk(inner, own)
@@ -101,14 +102,14 @@ class Redactor:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, its lines and its sentences, as titles and previews are made of them."""
+    """The text, its lines and its sentences, because titles and previews are made from them."""
     yield text
     for part in _SENTENCE.split(text):
         yield _FIELD.sub("", part)
 
 
 def _trimmed(piece: str) -> list[str]:
-    """The words of a piece that is long enough to be told, without the signs around them."""
+    """The words of a piece that is long enough to be specific, without surrounding punctuation."""
     words = piece.strip().strip(_MARGIN).split()
     return words if len(words) >= FEWEST_WORDS and sum(map(len, words)) >= SHORTEST_TEXT else []
 
@@ -129,7 +130,7 @@ class _SoughtText:
         return self._without_beginnings(self._whole.sub(_lines_kept, value))
 
     def _without_beginnings(self, value: str) -> str:
-        """Without what was cut off: the text up to an ellipsis, or to the end of the value."""
+        """Without truncated copies: the text up to an ellipsis, or to the end of the value."""
         place = 0
         while (found := self._head.search(value, place)) is not None:
             end = self._end(value, found.end())
@@ -141,7 +142,7 @@ class _SoughtText:
         return value
 
     def _end(self, value: str, place: int) -> int:
-        """How far the text goes on from its third word; the last word may be cut too."""
+        """How far the copy continues from the third word of the text; its last word may be truncated too."""
         for word in self._words[_HEAD:]:
             space = re.compile(r"\s+").match(value, place)
             if space is None:
@@ -157,5 +158,5 @@ class _SoughtText:
 
 
 def _lines_kept(found: re.Match[str]) -> str:
-    """As many lines as before: places in files are counted in lines."""
+    """Keep the number of lines, because positions in files are line numbers."""
     return "\n".join(ERASED for _ in found.group().split("\n"))

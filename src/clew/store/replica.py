@@ -1,8 +1,8 @@
-"""Reads from a replica of the PostgreSQL server, wherever it has what the workspace holds.
+"""Reads from a replica of the PostgreSQL server if it is up to date for the workspace.
 
-A replica lags behind. So each read asks the server itself how far the workspace is, which is one row, and goes to the
-replica only if that is as far: whoever wrote something, through whichever server, reads it. A replica that does not
-answer is left alone for a while, and all reads go to the server itself.
+A replica lags behind. So each read gets the position of the workspace from the primary, which is one row, and uses the
+replica only if it has reached that position: a client always reads its own writes, whichever server it used. If the
+replica does not respond, all reads fall back to the primary for a while.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ AWAY_SECONDS = 5.0
 _POSITION = "SELECT (SELECT value FROM meta WHERE key = 'schema_version'), seq, event_seq FROM workspace WHERE id = $1"
 
 Position = tuple[str, int, int]
-"""The schema, and how far a workspace is."""
+"""The schema, and the position of a workspace."""
 
 
 def position(wire: Wire, workspace: str) -> Position | None:
-    """None for a workspace that is not there."""
+    """None if the workspace does not exist."""
     wire.send(_POSITION, (workspace,))
     _, rows = wire.rows(wire.exchange()[-1])
     return (str(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows else None
@@ -44,7 +44,7 @@ class Replica:
 
     @contextmanager
     def reading(self, workspace: str, wanted: Position | None) -> Iterator[Wire | None]:
-        """A connection in a read transaction that sees all of `wanted`; None where the replica cannot offer that."""
+        """A connection in a read transaction that sees all of `wanted`; None if the replica cannot provide it."""
         with ExitStack() as stack:
             yield self._begun(stack, workspace, wanted)
 
@@ -64,7 +64,7 @@ class Replica:
         return wire if has_all else None
 
     def describe(self) -> str:
-        """Whether it can be read from, in words."""
+        """The status of the replica, in words."""
         try:
             with self._connections.one():
                 return "answers"
@@ -77,7 +77,7 @@ class Replica:
     def _open(self) -> tuple[psycopg.Connection[Any], Server]:
         connection = connect(self._url)
         try:
-            # One that was made a server of its own goes its own way from there.
+            # A promoted replica diverges from the primary.
             if connection.execute("SELECT pg_is_in_recovery()").fetchone() != (True,):
                 raise psycopg.OperationalError("the address of the replica leads to a server that is none")
             return connection, server_behind(connection)

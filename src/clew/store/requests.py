@@ -1,7 +1,7 @@
-"""Calls that carry a request id: what was answered first is answered again, and nothing is done twice.
+"""Idempotent calls: a repeated request id returns the first response, and nothing is done twice.
 
-The answer is written in the transaction of the call itself, so it is there exactly when the call took effect. A caller
-that does not know what became of a call, because the answer was lost, repeats it with the same id.
+The response is written in the transaction of the call itself, so it exists exactly if the call took effect. A caller
+that lost the response repeats the call with the same id.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from clew.store.database import OUTCOME_UNKNOWN, Transaction
 
 LONGEST_ID = 128
 KEPT_MS = 3 * 86_400_000
-"""Three days: longer than any client repeats a call by itself, and over a weekend."""
+"""Three days: longer than any client retries automatically, and longer than a weekend."""
 UNFINISHED = "null"
 
 
 class StoredRequest(NamedTuple):
-    """`digest` stands for the arguments: an id belongs to one call with its arguments."""
+    """`digest` identifies the arguments: an id belongs to one call with its arguments."""
 
     workspace: str
     id: str
@@ -40,7 +40,7 @@ def check_request_id(value: Any) -> str:
 
 
 def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
-    """The answer that the first call with this id got; None when there was no such call."""
+    """The response of the first call with this id; None if there was none."""
     sql = "SELECT operation, digest, answer FROM request WHERE workspace = ? AND id = ?"
     row = tx.one(sql, request.workspace, request.id)
     if row is None:
@@ -51,7 +51,7 @@ def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
             f"request_id {request.id} belongs to another call, of {row['operation']}",
             "Repeat a call with the same arguments, or give this one an id of its own.",
         )
-    # An operation of several transactions was begun and not ended; to run it again might do part of it twice.
+    # An operation of several transactions was started and not finished; running it again might do part of it twice.
     if row["answer"] == UNFINISHED:
         raise ClewError(
             "CONFLICT",
@@ -63,15 +63,15 @@ def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
 
 
 def keep_answer(tx: Transaction, request: StoredRequest, answer: Any | None, now_ms: int) -> None:
-    """Keep the answer of a call, or None for one that has only begun. Answers that are old are dropped."""
-    # Swept here, by those who use request ids, so that nobody else pays for it.
+    """Store the response of a call, or None for one that has only started. Old responses are deleted."""
+    # Deleted here, so that only calls with request ids pay for it.
     tx.run("DELETE FROM request WHERE workspace = ? AND ts_ms < ?", request.workspace, now_ms - KEPT_MS)
     text = orjson.dumps(answer).decode()
     tx.run(_KEEP, request.workspace, request.id, request.operation, request.digest, text, now_ms)
 
 
 def forget_request(tx: Transaction, request: StoredRequest) -> None:
-    """A call that was refused has done nothing; it may be made again under its id."""
+    """A refused call has done nothing; it may be repeated with its id."""
     tx.run("DELETE FROM request WHERE workspace = ? AND id = ?", request.workspace, request.id)
 
 

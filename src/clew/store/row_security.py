@@ -1,8 +1,8 @@
 """Row-level security on PostgreSQL, which an operator may turn on: the server's role sees one workspace at a time.
 
-Every transaction says which workspace it is about, or that it is about the whole store. With the policies below the
-database itself holds it to that: a query that names no workspace, names the wrong one, or is not ours finds nothing.
-They bind every role but the tables' owner, who migrates, dumps and restores.
+Every transaction sets its workspace, or that it is for the whole store. With the policies below the database enforces
+this: a query without a workspace, with the wrong one, or from another program finds nothing. They apply to every role
+except the tables' owner, who migrates, dumps and restores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IS_ENFORCED = "SELECT row_security_active('event')"
 _KEPT = "row_security"
 _POLICY = "clew_workspace"
 
-# Subselects are answered once in a statement, not once for each row.
+# Subselects are evaluated once for each statement, not once for each row.
 _ENTERED = "(SELECT nullif(current_setting('clew.workspace', true), ''))"
 _OWN_ROWS = f"workspace = {_ENTERED} OR {_ENTERED} = '{EVERY_WORKSPACE}'"
 _ANY_ENTERED = f"{_ENTERED} IS NOT NULL"
@@ -28,7 +28,7 @@ _NUMBERED_ROWS = (
     f"number >= (SELECT CASE WHEN {_ENTERED} = '*' THEN 0 ELSE {_NUMBER} << 40 END)"
     f" AND number < (SELECT CASE WHEN {_ENTERED} = '*' THEN {2**63 - 1} ELSE ({_NUMBER} + 1) << 40 END)"
 )
-"""Text indexes have no workspace but its number, before that of the row."""
+"""Text indexes contain the workspace only as a number, before that of the row."""
 _OTHERS = {
     "workspace": _ANY_ENTERED,  # the list of their names, which the server narrows to those of the caller
     "counter": f"{_OWN_ROWS} OR (workspace = '' AND {_ANY_ENTERED})",  # also those of the whole store
@@ -44,7 +44,7 @@ Connection = psycopg.Connection[Any]
 
 
 def set_row_security(connection: Connection, on: bool) -> list[str]:
-    """Bring policies and their switch to all tables; returns the tables that have them now."""
+    """Create and enable the policies on all tables; returns the tables that have them now."""
     tables = [name for (name,) in connection.execute(_TABLES, (list(_OTHERS),)).fetchall()]
     for table in tables:
         _set_policy(connection, table, on)
@@ -54,7 +54,7 @@ def set_row_security(connection: Connection, on: bool) -> list[str]:
 
 
 def fence_new_tables(connection: Connection) -> None:
-    """After a migration: a table that it made has the policy that the others have."""
+    """After a migration: give new tables the policy of the others."""
     if connection.execute("SELECT 1 FROM meta WHERE key = %s", (_KEPT,)).fetchone():
         set_row_security(connection, True)
 

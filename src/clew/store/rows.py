@@ -1,7 +1,7 @@
 """Records and the rows they are stored in: one dataclass for each table, and the statements made from it.
 
 Every table is keyed by the workspace and by the columns that the record names in `KEY`. The workspace is a column and
-not a field: it is given with each call. Lists and objects are stored as JSON, truth as 0 and 1.
+not a field: it is passed to each call. Lists and objects are stored as JSON, booleans as 0 and 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TableRow:
     COLUMNS: ClassVar[dict[str, str]] = {}
     """Columns whose name differs from the field's."""
     KEPT: ClassVar[frozenset[str]] = frozenset()
-    """Fields that an upsert leaves as they were inserted first."""
+    """Fields that an upsert does not overwrite."""
     ASIDE: ClassVar[frozenset[str]] = frozenset()
     """Fields that are no columns of the table; loaded without them, a record has their defaults."""
 
@@ -44,7 +44,7 @@ Codec = Callable[[Any], Any]
 
 
 def load(kind: type[R], row: Row) -> R:
-    """The record of a row, which may hold further columns."""
+    """The record of a row, which may have further columns."""
     table = _table(kind)
     return kind(**{name: decode(row[column]) for name, column, decode in table.decoders})
 
@@ -63,7 +63,7 @@ def insert_many(tx: Transaction, workspace: str, records: Iterable[TableRow]) ->
 
 
 def insert_absent(tx: Transaction, workspace: str, record: TableRow) -> bool:
-    """Insert the record unless its key is taken; tells whether it was inserted."""
+    """Insert the record unless its key exists; returns whether it was inserted."""
     table = _table(type(record))
     return tx.changed(f"{table.insert} {table.conflict} DO NOTHING", workspace, *table.values(record)) > 0
 
@@ -99,13 +99,13 @@ def find(tx: Transaction, workspace: str, kind: type[R], *key: Any) -> R | None:
 
 
 def select(tx: Transaction, workspace: str, kind: type[R], where: str, *params: Any) -> list[R]:
-    """The records that meet a condition, which may end with ORDER BY and LIMIT."""
+    """The records that match a condition, which may end with ORDER BY and LIMIT."""
     sql = f"SELECT * FROM {kind.TABLE} WHERE workspace = ? AND {where}"
     return [load(kind, row) for row in tx.all(sql, workspace, *params)]
 
 
 def first(tx: Transaction, workspace: str, kind: type[R], where: str, *params: Any) -> R | None:
-    """The first of the records that meet a condition."""
+    """The first of the records that match a condition."""
     return next(iter(select(tx, workspace, kind, f"{where} LIMIT 1", *params)), None)
 
 
@@ -127,7 +127,7 @@ def columns(kind: type[TableRow]) -> tuple[str, ...]:
 
 
 def encoded(record: TableRow) -> tuple[Any, ...]:
-    """What the columns of a record hold, in the order of `columns`."""
+    """The column values of a record, in the order of `columns`."""
     return tuple(_table(type(record)).values(record))
 
 
@@ -138,7 +138,7 @@ def chunks(values: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
 
 
 class _Table(NamedTuple):
-    """The statements and converters of one kind of record, made once."""
+    """The cached statements and converters of one kind of record."""
 
     decoders: tuple[tuple[str, str, Codec], ...]
     encoders: dict[str, Codec]
@@ -160,7 +160,8 @@ _tables: dict[type[TableRow], _Table] = {}
 
 
 def _table(kind: type[TableRow]) -> _Table:
-    # Two threads may both make it; they make the same, so the second assignment does no harm and no lock is needed.
+    # Two threads may both create it; the results are equal, so the second assignment is harmless and no lock is
+    # needed.
     if kind not in _tables:
         _tables[kind] = _made(kind)
     return _tables[kind]
@@ -176,7 +177,7 @@ def _made(kind: type[TableRow]) -> _Table:
     listed = ", ".join(("workspace", *column.values()))
     insert = f"INSERT INTO {kind.TABLE} ({listed}) VALUES ({placeholders(len(names) + 1)})"
     matched = " AND ".join(f"{name} = ?" for name in ("workspace", *kind.KEY))
-    # `excluded` is the row that could not be inserted; both engines know it under this name.
+    # `excluded` is the row that could not be inserted; both engines use this name.
     newer = ", ".join(f"{column[name]} = excluded.{column[name]}" for name in rest if name not in kind.KEPT)
     conflict = f"ON CONFLICT ({', '.join(('workspace', *kind.KEY))})"
     return _Table(
@@ -186,7 +187,7 @@ def _made(kind: type[TableRow]) -> _Table:
         rest=rest,
         insert=insert,
         conflict=conflict,
-        # A table that is nothing but its key has no column to overwrite.
+        # A table that consists of its key has no column to overwrite.
         upsert=f"{insert} {conflict} DO UPDATE SET {newer}" if newer else f"{insert} {conflict} DO NOTHING",
         update=f"UPDATE {kind.TABLE} SET {', '.join(f'{column[name]} = ?' for name in rest)} WHERE {matched}",
         delete=f"DELETE FROM {kind.TABLE} WHERE {matched}",
@@ -204,7 +205,8 @@ def _decoder(kind: type[TableRow], name: str) -> Codec:
 
 def _encoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
-        # Canonical JSON, because rows are compared and digested as texts: the same value must give the same bytes.
+        # Canonical JSON, because rows are compared and hashed as texts: equal values must be serialized to equal
+        # bytes.
         return lambda value: canonical(list(value))
     if name in kind.OBJECTS:
         return lambda value: canonical(value) if value is not None else None

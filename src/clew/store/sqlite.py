@@ -1,8 +1,8 @@
 """SQLite through apsw: one file in WAL mode, every acknowledged write synced, many processes at once.
 
-A process keeps its connections open. Someone may remove or replace the files under them: such a connection would go on
-writing to files that no path leads to any more. So every write compares the files it has open with those at the path,
-before it begins and after its commit, and nothing is acknowledged that is not in the file others would open.
+A process keeps its connections open. If the files are removed or replaced meanwhile, such a connection would continue
+to write to unlinked files. So every write compares its open files with those at the path, before it begins and after
+its commit, and nothing is acknowledged that is not in the file that others would open.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class SqliteTransaction:
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         cursor = self._execute(sql, params)
-        # The names of a statement's columns never change while the schema stands; asking apsw each time costs more than
-        # a row.
+        # The column names of a statement do not change with an unchanged schema; getting them from apsw each time
+        # costs more than a row.
         names = _names.get(sql) or _learn_names(sql, cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor] if names else []
 
@@ -97,7 +97,7 @@ class SqliteTransaction:
         try:
             yield
         except BaseException:
-            # A full disk or an I/O error may have ended the whole transaction, savepoint and all.
+            # A full disk or an I/O error may have ended the whole transaction, including the savepoint.
             if self._connection.in_transaction:
                 self.run("ROLLBACK TO SAVEPOINT attempt")
                 self.run("RELEASE SAVEPOINT attempt")
@@ -115,7 +115,7 @@ class SqliteTransaction:
         return self._connection.execute(sql, params)
 
     def _check_open(self) -> None:
-        """After SQLite ended a transaction by itself, a further statement would commit on its own."""
+        """After SQLite ended a transaction by itself, a further statement would be committed separately."""
         if not self._connection.in_transaction:
             raise apsw.AbortError("the transaction was ended by an error before")
 
@@ -143,7 +143,7 @@ class SqliteDatabase:
         self._writer = threading.Lock()
         self._opening = threading.Lock()
         self._file: tuple[int, int] | None = None
-        """The file that the connections of this lineage have open."""
+        """The file that the connections of this generation have open."""
         self._generation = 0
 
     @contextmanager
@@ -160,11 +160,11 @@ class SqliteDatabase:
     def write(self, workspace: str | None = None) -> Iterator[SqliteTransaction]:
         with self._turn(), self._link() as link, translated(self.path):
             # A transaction that begins with a read and writes later can fail halfway, because another has written
-            # since. This one takes the lock of writers at once, and everything it reads is still true when it commits.
+            # since. This one takes the write lock immediately, so everything it reads is still valid at the commit.
             link.connection.execute("BEGIN IMMEDIATE")
             try:
                 self._refuse(link, link.lost())
-                # Asked in each write: a newer Clew may have changed the schema since this connection was opened.
+                # Checked in each write: a newer Clew may have changed the schema since this connection was opened.
                 self._check_version(link.connection)
                 yield SqliteTransaction(link.connection, True, link.generation)
                 self._commit(link)
@@ -188,7 +188,8 @@ class SqliteDatabase:
             raise self._replaced(problem, outcome)
 
     def _replaced(self, problem: str, outcome: dict[str, str] | None = None) -> ClewError:
-        """Part with files that are not at the path any more. Connections in use are closed when they are given back."""
+        """Close connections to files that are no longer at the path. Connections in use are closed when they are
+        returned."""
         self._generation += 1
         self._file = None
         self._close_idle()
@@ -203,12 +204,12 @@ class SqliteDatabase:
         try:
             link.connection.execute("COMMIT")
         except apsw.IOError as problem:
-            # A full disk is a plain refusal: SQLite rolls back. Any other I/O error leaves open whether the commit
-            # reached the disk.
+            # On a full disk SQLite rolls back. After any other I/O error it is unknown whether the commit reached the
+            # disk.
             if isinstance(problem, apsw.FullError) or no_room(self.path):
                 raise
             raise outcome_unknown(f"{self.path}: {problem}") from problem
-        # What was committed to a file that somebody took away meanwhile is not written for anyone else.
+        # A commit to a file that was removed meanwhile is invisible to everyone else.
         self._refuse(link, link.lost(), OUTCOME_UNKNOWN)
 
     def _check_version(self, connection: apsw.Connection) -> None:
@@ -217,7 +218,7 @@ class SqliteDatabase:
             _check_writer(connection, self.path, version)
 
     def changes(self, wait: float) -> Iterator[None]:
-        """Polls the data version, which costs two microseconds and sees every process's commits."""
+        """Polls the data version, which costs two microseconds and reflects every process's commits."""
         while True:
             if self._awaits_a_call():
                 time.sleep(wait)
@@ -230,7 +231,8 @@ class SqliteDatabase:
                 link.close()
 
     def _awaits_a_call(self) -> bool:
-        """Whether the file was removed or replaced: the next call is told so, a follower must not hide it."""
+        """Whether the file was removed or replaced: the next call must report it, so a follower must not consume
+        it."""
         there = identity(str(self.path))
         return there != self._file if self._file is not None else there is None and self._generation > 0
 
@@ -244,7 +246,7 @@ class SqliteDatabase:
             return pragma(link.connection, "user_version")
 
     def stored_version(self) -> int:
-        """The schema that is there, without bringing it up to date; 0 where there is none."""
+        """The stored schema version, without migrating; 0 if there is none."""
         if not self.path.exists():
             return 0
         with translated(self.path):
@@ -267,7 +269,7 @@ class SqliteDatabase:
         }
 
     def backup(self, target: Path) -> int:
-        """Write a snapshot of the store to a new file while others go on; returns its size."""
+        """Write a snapshot of the store to a new file without blocking others; returns its size."""
         from clew.store.sqlite_files import copy_store
 
         with self._link() as link, translated(self.path):
@@ -275,7 +277,7 @@ class SqliteDatabase:
             return copy_store(link.connection, target)
 
     def sizes(self) -> dict[str, int]:
-        """Reads every page of the file: a second for each gigabyte, so only for those who ask."""
+        """Reads every page of the file: a second for each gigabyte, so only on request."""
         sql = (
             "SELECT part.tbl_name, sum(page.pgsize) FROM dbstat AS page JOIN sqlite_schema AS part"
             " ON part.name = page.name WHERE page.aggregate = TRUE GROUP BY 1"
@@ -284,7 +286,7 @@ class SqliteDatabase:
             return {str(name): int(size) for name, size in link.connection.execute(sql)}
 
     def purge(self, tables: Sequence[str]) -> str:
-        """Write the file anew without its free pages, and empty the log. A page may hold rows of any table."""
+        """Rewrite the file without its free pages, and truncate the WAL. A page may contain rows of any table."""
         with self._turn(), self._link() as link, translated(self.path):
             self._refuse(link, link.lost())
             link.connection.execute("VACUUM")
@@ -293,7 +295,7 @@ class SqliteDatabase:
         return f"{self.path}-wal, which another process reads: it is emptied when that one is done" if busy else ""
 
     def restore(self, source: Path) -> Path:
-        """Replace everything by a backup, for every running process; returns where the present state was kept."""
+        """Replace everything with a backup, for every running process; returns where the present state was saved."""
         from clew.store.sqlite_files import copy_store, opened_backup, renew_epoch, write_over
 
         kept = self.path.with_name(f"{self.path.name}.before-restore-{time.time_ns()}")
@@ -361,27 +363,27 @@ class SqliteDatabase:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(jittered_wait(self._busy_seconds))
-        # Also the first look at the file: only then does SQLite open the WAL, whose identity a link remembers.
+        # Also the first access to the file: only then does SQLite open the WAL, whose identity is recorded.
         version = pragma(connection, "user_version")
         if version != latest():
             if version < latest() and not self.auto_migrate:
                 raise too_old(str(self.path), version)
             migrate(connection, self.path, self._busy_seconds)
-        # Statements are planned without looking at their values. Otherwise SQLite plans one anew each time a value is
-        # bound that a partial index might be about: four fifths of the time of such a statement.
+        # Statements are planned without their bound values. Otherwise SQLite replans one each time a value is bound
+        # that may match a partial index: four fifths of the time of such a statement.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for setting in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -8000"):
             connection.execute(f"PRAGMA {setting}")
 
 
 def _bytes_of(path: Path) -> int:
-    """The file and what waits in its log."""
+    """The size of the file and its WAL."""
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _versions(link: Link, wait: float) -> Iterator[None]:
-    """Yields at each change of the data version and after each `wait`, until the files are others."""
+    """Yields at each change of the data version and after each `wait`, until the files are replaced."""
     seen = -1
     while link.lost() is None:
         deadline = time.monotonic() + wait
@@ -394,7 +396,7 @@ def _versions(link: Link, wait: float) -> Iterator[None]:
 
 
 def _check_writer(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Refuse to write into a newer schema that does not say that this program may."""
+    """Refuse to write to a newer schema that does not declare that this program may."""
     try:
         row = connection.execute("SELECT value FROM meta WHERE key = ?", (OLDEST_WRITER,)).fetchone()
     except apsw.SQLError:  # no such table
@@ -404,7 +406,7 @@ def _check_writer(connection: apsw.Connection, path: Path, version: int) -> None
 
 
 def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
-    """Bring the file to the newest schema; safe when many processes start at once."""
+    """Migrate the file to the newest schema; safe if many processes start at once."""
     version = pragma(connection, "user_version")
     if version > latest():
         _check_writer(connection, path, version)
@@ -431,7 +433,7 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
 
 
 def _enter_wal(connection: apsw.Connection, path: Path, seconds: float) -> None:
-    """The switch to WAL does not call the busy handler, so it is retried by hand."""
+    """The switch to WAL does not call the busy handler, so it is retried here."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -446,7 +448,7 @@ def _enter_wal(connection: apsw.Connection, path: Path, seconds: float) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours, each with the way out."""
+    """Converts SQLite's errors to ours, each with a way to resolve it."""
     try:
         yield
     except apsw.Error as problem:

@@ -1,9 +1,9 @@
 """Other SQLite files than the live one: copies of the store, and stores of other programs.
 
 A backup is one snapshot, made by SQLite's own copying while others read and write. A restore writes the pages of a
-backup into the live file in one transaction, so that running processes go on with what was restored. It renews the
-epoch of the store: the same ids and numbers stand for other things afterwards, and what processes had read is void.
-The file of another program is read as rows, whatever columns its tables have, and nothing is written to it.
+backup into the live file in one transaction, so that running processes continue with the restored data. It renews the
+epoch of the store: the same ids and numbers mean other things afterwards, so all caches are invalid. The file of
+another program is read as rows, whatever columns its tables have, and nothing is written to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def copy_store(source: apsw.Connection, target: Path) -> int:
         with _opened(draft) as copy:
             _copy(source, copy)
             _check(copy, target)
-        # The bytes before the name and the name before the answer: what is reported as a backup survives a power cut.
+        # Sync the content before the rename and the directory before returning: a reported backup survives a power
+        # cut.
         _sync(draft)
         draft.rename(target)
         _sync(target.parent)
@@ -52,7 +53,7 @@ def renew_epoch(connection: apsw.Connection) -> None:
 
 
 def write_over(source: apsw.Connection, live: apsw.Connection, seconds: float) -> None:
-    """Put every page of `source` into the live file in one transaction; waits so many seconds for its writers."""
+    """Write every page of `source` to the live file in one transaction; waits so many seconds for its writers."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -65,7 +66,7 @@ def write_over(source: apsw.Connection, live: apsw.Connection, seconds: float) -
 
 
 def _copy(source: apsw.Connection, target: apsw.Connection) -> None:
-    # All pages at once: a copy in steps begins again whenever somebody writes.
+    # All pages at once: a copy in steps restarts at every concurrent write.
     with target.backup("main", source, "main") as copying:
         copying.step(-1)
 
@@ -95,10 +96,10 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def opened_backup(path: Path) -> Iterator[apsw.Connection]:
-    """A backup to read from, if it is whole; the file itself is not changed."""
+    """Opens a backup for reading, if it is intact; the file itself is not changed."""
     if not path.is_file():
         raise ClewError("NOT_FOUND", f"{path} is no file", "Name a file that `clew backup` wrote.")
-    # Immutable: a file at rest, beside which SQLite must not make others.
+    # Immutable: SQLite must not create a WAL or other files next to the backup.
     connection = apsw.Connection(f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
         _check(connection, path)
@@ -111,15 +112,15 @@ Row = dict[str, Any]
 
 
 WAIT_MS = 5_000
-"""How long to wait for the program that uses its store: BranchMind's own limit."""
+"""Timeout for locks of the program that uses its store: BranchMind's own limit."""
 
 
 class ForeignStore:
-    """The tables of another program. What is wrong with its file is told as that, never as damage to our own."""
+    """The tables of another program. Errors of its file are reported as such, never as damage to our own."""
 
     def __init__(self, connection: apsw.Connection, path: Path, *, checked: bool = True) -> None:
         self._connection, self.path = connection, path
-        # Read in one transaction: a program that goes on writing must not give us half of what it does.
+        # Read in one transaction: we must not see half of a concurrent change of that program.
         self._ask("BEGIN")
         self.tables = [
             str(name) for (name,) in self._ask("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
@@ -132,7 +133,7 @@ class ForeignStore:
         return {str(info[1]) for info in self._ask(f"PRAGMA table_info({table})")}
 
     def rows(self, table: str, order: str, **equal: Any) -> Iterator[Row]:
-        """Rows of a table in an order; none when there is no such table. Names are ours, never a caller's."""
+        """Rows of a table in an order; none if there is no such table. Names are ours, never a caller's."""
         if table not in self.tables:
             return
         known = self.columns(table)
@@ -147,7 +148,7 @@ class ForeignStore:
             yield dict(zip(names, values, strict=True))
 
     def _ask(self, sql: str, *params: Any, cursor: apsw.Cursor | None = None) -> Iterator[tuple[Any, ...]]:
-        """Rows of a statement. It runs at once; an error is told wherever it happens, also at a later row."""
+        """Rows of a statement. It is executed immediately; an error is reported at any point, also at a later row."""
         try:
             found = (cursor or self._connection.cursor()).execute(sql, params)
         except apsw.Error as problem:
@@ -183,7 +184,7 @@ def _damaged(path: Path, what: str) -> ClewError:
 
 @contextmanager
 def opened_foreign(path: Path, *, checked: bool = True) -> Iterator[ForeignStore]:
-    """The file, read only; what its program has not yet checked in from the log is seen as well.
+    """Opens the file read-only; commits in the WAL that are not yet checkpointed are visible as well.
 
     `checked` reads all of it first, to find damage before anything is taken from it: not for files of gigabytes.
     """

@@ -1,7 +1,8 @@
-"""Where texts live: the key of each table, its columns that hold what somebody wrote, and whose rows are whose.
+"""The columns with texts: the key of each table, its columns with written text, and which rows belong to a record.
 
-Erasing a record walks this table, so a column that is missing here would keep a text for good. A test compares it with
-the schema of both engines: each column that can hold a text is named here, or among those that never do.
+Erasing a record iterates over this table, so a column that is missing here would keep a text permanently. A test
+compares it with the schema of both engines: each column that can contain a text is listed here, or among those that
+never do.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ DERIVED = frozenset(
         *("node_tag", "ledger_tag", "verdict", "history_edit", "history_words"),
     }
 )
-"""Made from texts: rebuilt or removed with what they were made from."""
+"""Derived from texts: rebuilt or removed with their source."""
 
 OWNED: dict[str, tuple[tuple[str, str], ...]] = {
     "block": (("block", "id = ?"),),
@@ -125,7 +126,7 @@ OWNED: dict[str, tuple[tuple[str, str], ...]] = {
 OWNED["plan"] = OWNED["task"]
 
 SAME_NUMBER = {"thought": ("entry",)}
-"""Tables whose row with the same `seq` says the same again."""
+"""Tables whose row with the same `seq` duplicates the text."""
 
 ABOUT: tuple[tuple[str, str], ...] = (
     ("retraction", "id = ?"),
@@ -133,11 +134,11 @@ ABOUT: tuple[tuple[str, str], ...] = (
     ("inbox_later", "id = ?"),
     ("guard_override", "id = ?"),
 )
-"""Rows that speak of a record of whatever kind; each is emptied with it."""
+"""Rows about a record of any kind; each is emptied with it."""
 
 REMOVED: tuple[tuple[str, str], ...] = (
     ("guard", "id = ?"),
     ("decision_word", "id = ?"),
     ("ledger_tag", "session = ?"),
 )
-"""Rows that are nothing without the record's text."""
+"""Rows without a use once the record's text is gone."""

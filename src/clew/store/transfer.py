@@ -1,6 +1,7 @@
 """Copies a whole store from one engine to the other, table by table, and compares both sides before it commits.
 
-The schema is the same on both engines, so SQLite, which is always one of the two, says what there is to copy.
+The schema is the same on both engines, so the tables and columns to copy are read from SQLite, which is always one of
+the two.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class StoreTable:
             batch = tx.tuples(self._select(f"{where} AND {after}", self.key), *params, *last)
 
     def _by_offset(self, tx: Transaction) -> Iterator[list[Values]]:
-        # Without a key only the order of all columns is the same on both engines, and NULL cannot be compared.
+        # Without a key only the order by all columns is the same on both engines, and NULL cannot be compared.
         order = [f"{column} NULLS FIRST" for column in self.columns]
         done = 0
         while batch := tx.tuples(f"{self._select('1 = 1', order)} OFFSET {done}"):
@@ -70,7 +71,7 @@ class StoreTable:
         return f"SELECT {columns} FROM {self.name} WHERE {where} ORDER BY {', '.join(order)} LIMIT {BATCH}"
 
     def content(self) -> tuple[str, list[Any]]:
-        """Which rows are content, as a condition."""
+        """The condition for rows that are content."""
         if self.name != "meta":
             return "1 = 1", []
         return f"key NOT IN ({placeholders(len(NOT_COPIED))})", list(NOT_COPIED)
@@ -103,7 +104,8 @@ def _plain(value: Any) -> Any:
 def transfer(
     source: Database, target: Database, report: Report | None = None, *, over: bool = False
 ) -> list[CopiedTable]:
-    """Copy everything into an empty store, or `over` what it holds. It is committed only when all digests agree."""
+    """Copy everything into an empty store, or overwrite its content with `over`. Committed only if all digests
+    agree."""
     if {source.engine, target.engine} != {"sqlite", "postgres"}:
         raise ClewError(
             "INVALID_INPUT",
@@ -129,7 +131,7 @@ def transfer(
 
 
 def back_up(source: Database, target: Path) -> int:
-    """A PostgreSQL store as a backup file, which is a store of SQLite; returns its size."""
+    """Back up a PostgreSQL store to a file, which is a SQLite store; returns its size."""
     from clew.store.sqlite import SqliteDatabase
 
     with _reported(target), TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as place:
@@ -142,7 +144,8 @@ def back_up(source: Database, target: Path) -> int:
 
 
 def bring_back(target: Database, source: Path) -> Path:
-    """Replace a PostgreSQL store by a backup, for every running process; returns where the present state was kept."""
+    """Replace a PostgreSQL store with a backup, for every running process; returns where the present state was
+    saved."""
     import apsw
 
     from clew.store.sqlite import SqliteDatabase
@@ -156,7 +159,7 @@ def bring_back(target: Database, source: Path) -> Path:
                 copy_store(backup, draft)
         except apsw.Error:
             raise ClewError("INVALID_INPUT", f"{source} is no backup", "Name a file of `clew backup`.") from None
-        copy = SqliteDatabase(draft)  # brings an older schema up to date
+        copy = SqliteDatabase(draft)  # migrates an older schema
         try:
             with copy.read():
                 pass
@@ -189,7 +192,7 @@ class _Progress:
 def _copy(table: StoreTable, old: Transaction, new: Transaction, progress: _Progress) -> CopiedTable:
     columns, marks = ", ".join(table.columns), placeholders(len(table.columns))
     insert = f"INSERT INTO {table.name} ({columns}) VALUES ({marks})"
-    if table.name == "meta":  # a new store has a few rows of its own
+    if table.name == "meta":  # a new store already has a few rows
         _clear(table, new)
     written, count = hashlib.sha256(), 0
     for rows in table.rows(old):
@@ -210,7 +213,7 @@ def _copy(table: StoreTable, old: Transaction, new: Transaction, progress: _Prog
 
 
 def _empty(tables: list[StoreTable], tx: Transaction) -> None:
-    """Nobody else writes from here on: whoever does locks a row of `workspace` first."""
+    """No other process can write from here on: every write locks a row of `workspace` first."""
     tx.run("LOCK TABLE workspace IN EXCLUSIVE MODE")
     for table in tables:
         _clear(table, tx)

@@ -1,16 +1,16 @@
-"""One connection to PostgreSQL, used in pipelines: statements travel together, and so do their answers.
+"""One connection to PostgreSQL in pipeline mode: statements are sent in batches, and so are their results.
 
-`send` only queues. `exchange` sends what is queued, waits once, and raises the first error among the answers, so a run
-of writes with the read that follows it costs one round trip. psycopg connects, adapts values and names errors; its
-cursors are left out because they cost three times what the server takes for a short statement.
+`send` only queues. `exchange` sends the queue, waits once, and raises the first error among the results, so a batch of
+writes with the read that follows it costs one round trip. psycopg connects, converts values and defines the errors;
+its cursors are not used because they cost three times what the server takes for a short statement.
 
-Behind a connection pooler nothing is prepared: each transaction may meet another connection of the server, where the
-name is unknown or is another process's statement.
+Behind a connection pooler nothing is prepared: each transaction may get another server connection, where the name is
+unknown or belongs to another process's statement.
 
-The invariant: `_awaited` lists, in order, every answer that the server still owes. PostgreSQL answers a pipeline
-strictly in order, and after an error it skips everything up to the next sync. So whoever reads must take exactly one
-answer for each entry; when that is not possible any more (the connection broke, the server fell silent), nobody can
-tell which answer belongs to which statement, and the connection is closed.
+The invariant: `_awaited` lists, in order, every pending result. PostgreSQL processes a pipeline strictly in order, and
+after an error it skips everything up to the next sync. So a reader must consume exactly one result for each entry; if
+that is no longer possible (broken connection, server timeout), results cannot be matched to statements any more, and
+the connection is closed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from clew.platforms import Readiness
 
 MOST_PREPARED = 400
 MOST_QUEUED = 500
-"""Answers pile up at the server while nobody reads them. This many small ones always find room."""
+"""Results accumulate in the server's buffers until they are read. This many small ones always fit."""
 PATIENCE = 45.0
-"""Seconds without a byte from the server before it counts as gone. Above the limits that the server itself keeps (see
-`postgres`), so that they strike first and say why."""
+"""Timeout: seconds without a byte from the server before it counts as gone. Above the server's own timeouts (see
+`postgres`), so that those come first and give the reason."""
 
 Key = tuple[str, tuple[int, ...]]
 
@@ -44,7 +44,7 @@ class Statement(NamedTuple):
 
 
 class Awaited(NamedTuple):
-    """What an answer will be to: a statement, the preparation of one (with its key), or the end of an exchange."""
+    """A pending result: of a statement, of the preparation of one (with its key), or of the end of an exchange."""
 
     key: Key | None = None
     end: bool = False
@@ -58,14 +58,14 @@ _FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_
 
 class Wire:
     def __init__(self, connection: psycopg.Connection[Any], patience: float = PATIENCE, prepares: bool = True) -> None:
-        # One type for every whole number: a statement is prepared once, not once for each size of its numbers.
+        # One type for all integers: a statement is prepared once, not once for each size of its numbers.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         self.patience: float | None = patience
         self._prepares = prepares
         self._connection = connection
         self._pgconn = connection.pgconn
         self._transformer = Transformer(connection)
-        # Ordered by use: when there are too many, those that were not used for the longest time are deallocated.
+        # An LRU cache: if there are too many, the least recently used are deallocated.
         self._prepared: OrderedDict[Key, bytes] = OrderedDict()
         self._numbered = 0
         self._queue: list[Statement] = []
@@ -89,9 +89,10 @@ class Wire:
         return not self.closed and not any(self._readable.wait(0))
 
     def make_room(self, count: int) -> None:
-        """Make sure that `count` more statements can be queued and are answered together.
+        """Make sure that `count` more statements can be queued for the same exchange.
 
-        What is queued is sent and not waited for, only what was sent before it: the server works while we go on.
+        The queue is sent without waiting for its results, only for those of earlier sends: the server works in
+        parallel.
         """
         if len(self._queue) + count > MOST_QUEUED:
             self._read()
@@ -106,16 +107,16 @@ class Wire:
         self._queue.append(Statement((sql, types), values, self._transformer.formats))
 
     def exchange(self) -> list[pq.abc.PGresult]:
-        """Send all that is queued and wait; the answers to the statements, the last one's last."""
+        """Send the queue and wait; returns the results of the statements in order."""
         self.dispatch()
         return self._read()
 
     def dispatch(self) -> None:
-        """Send all that is queued without waiting; the answers are read in the next exchange."""
+        """Send the queue without waiting; the results are read in the next exchange."""
         try:
             self._dispatch()
         except BaseException:
-            self.close()  # nobody knows what the server got
+            self.close()  # it is unknown what the server received
             raise
 
     def _dispatch(self) -> None:
@@ -123,15 +124,15 @@ class Wire:
             self._send(statement)
             self._awaited.append(_STATEMENT)
         self._queue.clear()
-        # The sync ends the part that an error makes the server skip. It is answered too, hence an entry of its own.
+        # The sync ends the part that the server skips after an error. It has a result too, hence its own entry.
         self._pgconn.pipeline_sync()
         self._awaited.append(_END)
-        # flush() says whether something is left to send. The socket does not block, so we wait until it takes more.
+        # flush() returns whether data is left to send. The socket is non-blocking, so wait until it is writable.
         while self._pgconn.flush():
             self._wait_to_write()
 
     def _send(self, statement: Statement) -> None:
-        """Answers come in binary: the server need not print numbers and we need not parse them."""
+        """Results use the binary format: the server need not format numbers and we need not parse them."""
         sql, types = statement.key
         if self._prepares:
             name = self._prepared_name(statement.key)
@@ -143,14 +144,14 @@ class Wire:
         self._queue.clear()
 
     def roll_back(self) -> None:
-        """End the transaction, if the server has begun one, without what is queued."""
+        """Roll back the transaction, if the server has begun one, and discard the queue."""
         self.forget_queue()
         if not self.closed and self._pgconn.transaction_status != pq.TransactionStatus.IDLE:
             self.send("ROLLBACK")
             self.dispatch()
 
     def rows(self, result: pq.abc.PGresult) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The names and the rows of an answer."""
+        """The column names and the rows of a result."""
         if not result.nfields:
             return [], []
         self._transformer.set_pgresult(result)
@@ -172,7 +173,7 @@ class Wire:
         return name
 
     def _forget_oldest(self) -> None:
-        """Between transactions, for in a pipeline nothing may stand before a BEGIN."""
+        """Between transactions, because in a pipeline nothing may come before a BEGIN."""
         for _ in range(MOST_PREPARED // 2):
             _, name = self._prepared.popitem(last=False)
             self._pgconn.send_query_params(b"DEALLOCATE " + name, None)
@@ -180,7 +181,7 @@ class Wire:
         self.exchange()
 
     def _read(self) -> list[pq.abc.PGresult]:
-        """Every answer that is awaited. The first error among them is raised when all are read."""
+        """Read all pending results. The first error among them is raised once all are read."""
         answers: list[pq.abc.PGresult] = []
         problem: psycopg.Error | None = None
         try:
@@ -191,11 +192,11 @@ class Wire:
                     if awaited.key is None:
                         answers.append(result)
                 elif not awaited.end:
-                    # The server has not prepared it, so the next use must not believe that it has.
+                    # The server has not prepared it, so remove it from the cache.
                     self._prepared.pop(awaited.key, None) if awaited.key else None
                     problem = problem or _error(result)
         except BaseException:
-            self.close()  # nobody knows which answers are still under way
+            self.close()  # it is unknown which results are still pending
             raise
         if _is_outdated(problem):
             self.close()
@@ -219,12 +220,12 @@ class Wire:
         return self._pgconn.get_result()
 
     def _wait_to_write(self) -> None:
-        """The server may have to get rid of answers before it takes more."""
+        """The server may have to send results before it accepts more."""
         if self._await(self._either)[0]:
             self._pgconn.consume_input()
 
     def _await(self, readiness: Readiness) -> tuple[bool, bool]:
-        """What the connection is ready for, as soon as it is ready."""
+        """Wait until the connection is ready; returns for what (read or write)."""
         found = readiness.wait(self.patience)
         if not any(found):
             raise psycopg.OperationalError(f"the server was silent for {self.patience:g} s")
@@ -232,10 +233,10 @@ class Wire:
 
 
 def _is_outdated(problem: psycopg.Error | None) -> bool:
-    """Whether what was prepared no longer fits the schema, because a newer Clew has changed it.
+    """Whether prepared statements no longer match the schema, because a newer Clew has changed it.
 
-    A new connection prepares everything again. The code of that error is also that of whatever the
-    server does not support, such as an extension it does not have; only the function differs.
+    A new connection prepares everything again. The same error code is used for anything that the server does not
+    support, such as a missing extension; only the function name differs.
     """
     if isinstance(problem, psycopg.errors.FeatureNotSupported):
         return problem.diag.source_function == _PLAN_CHECK

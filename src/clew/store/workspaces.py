@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAIN, MAIN_ID = "main", 1
 UNBORN = 0
-"""The number of a workspace that is only read; those that are stored are counted from 1."""
+"""The number of a workspace that is not stored and only read; stored ones are numbered from 1."""
 SLACK_MS = 120_000
 """Clocks of machines that share a store, and corrections of a clock, differ by seconds."""
 
@@ -29,7 +29,8 @@ _INSERT_EVENT = f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}, digest) VALUES 
 
 
 def chained(before: str | None, row: Sequence[Any]) -> str:
-    """The digest of a row that also holds the digest of the row before it: no row can change or go unnoticed."""
+    """The digest of a row that also holds the digest of the row before it: no row can be changed or removed
+    unnoticed."""
     return sha256_hex(canonical([before or "", *row]))
 
 
@@ -52,7 +53,7 @@ class Workspace:
         self.project_guard: str | None = row["project_guard"]
         self.created_at_ms: int = row["created_at_ms"]
         self.unborn = row["number"] == UNBORN
-        """Nothing was ever written in it: it is read as a new one would be, and is not stored."""
+        """Nothing was ever written to it: it is read like a new one, and is not stored."""
         self.updated_at_ms: int = row["updated_at_ms"]
         self.agent = agent
         self._clock = clock
@@ -61,15 +62,15 @@ class Workspace:
 
     @property
     def identity(self) -> str | None:
-        """What tells it from a workspace of the same name in another store; None while there is none."""
+        """Distinguishes it from a workspace of the same name in another store; None while there is none."""
         return None if self.unborn else f"{self.created_at_ms} {self.id}"
 
     @property
     def now_ms(self) -> int:
         """One moment for the whole operation: the clock's, or that of the last write if the clock is a little behind.
 
-        Order is kept by seq, so a clock that was wrong and is mended is followed at once; otherwise one write in a
-        wrong year would stop time, and no lease would ever end.
+        The order is defined by seq, so a corrected clock is used immediately; otherwise one write with a wrong year
+        would stop time, and no lease would ever expire.
         """
         if self._now is None:
             clock = self._clock()
@@ -78,7 +79,7 @@ class Workspace:
 
     @property
     def clock_behind_ms(self) -> int:
-        """How far the clock has fallen behind the last write; 0 while it is within the slack."""
+        """How far the clock is behind the last write; 0 within the tolerance."""
         behind = self.updated_at_ms - self.now_ms
         return behind if behind > SLACK_MS else 0
 
@@ -98,7 +99,7 @@ class Workspace:
         payload: dict[str, Any] | None = None,
         path: str | None = None,
     ) -> Row:
-        """Record what a mutation did, in the mutation's own transaction."""
+        """Record an event of a mutation, in the mutation's own transaction."""
         if type not in EVENT_TYPES:
             raise ValueError(f"event type {type} is not declared in EVENT_TYPES")
         self.event_seq += 1
@@ -110,9 +111,11 @@ class Workspace:
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
 
     def adopt_events(self, events: Sequence[EventRow]) -> None:
-        """The past of a workspace that comes from another program, under its own numbers, at the head of the log.
+        """Insert the events of a workspace imported from another program, with their own numbers, at the head of the
+        log.
 
-        Only for a workspace that this transaction made: its one event, of being made, is told again by the caller."""
+        Only for a workspace that this transaction created: the caller emits its single event, of the creation,
+        again."""
         if not events:
             return
         if self.event_seq > 1:
@@ -130,7 +133,7 @@ class Workspace:
 
     @property
     def changed(self) -> bool:
-        """Whether this transaction wrote anything that the workspace's row counts."""
+        """Whether this transaction wrote anything that changes the counters of the workspace's row."""
         return self._state() != self._saved
 
     def save(self) -> None:
@@ -141,7 +144,7 @@ class Workspace:
             " updated_at_ms = ? WHERE id = ?"
         )
         self.tx.run(sql, *self._state(), self.now_ms, self.id)
-        # Delivered by the server with the commit, so nobody is woken for what is rolled back.
+        # Delivered by the server at the commit, so a rollback sends no notification.
         self.tx.notify(self.id)
         self.updated_at_ms = self.now_ms
         self._saved = self._state()
@@ -162,7 +165,7 @@ EVENT_TYPES: dict[str, str] = {
 
 
 def declare_events(types: dict[str, str]) -> None:
-    """A domain names the events it writes, each with a one-line meaning for the reference page."""
+    """Register the events of a domain, each with a one-line description for the reference page."""
     EVENT_TYPES.update(types)
 
 
@@ -181,32 +184,31 @@ def last_count(tx: Transaction, workspace: str, name: str) -> int:
 
 
 def forget_counts(tx: Transaction, workspace: str, first: str, end: str) -> None:
-    """Drop the counters whose names lie from `first` up to before `end`."""
+    """Delete the counters with names from `first` (inclusive) to `end` (exclusive)."""
     tx.run("DELETE FROM counter WHERE workspace = ? AND name >= ? AND name < ?", workspace, first, end)
 
 
 def find_workspace(tx: Transaction, workspace: str) -> Row | None:
-    # SQLite has one writer at a time anyway. On PostgreSQL this lock is what puts writers of one workspace into a
-    # queue.
+    # SQLite has one writer at a time anyway. On PostgreSQL this lock serializes the writers of one workspace.
     lock = " FOR UPDATE" if tx.writable and tx.engine == "postgres" else ""
     return tx.one(f"SELECT * FROM workspace WHERE id = ?{lock}", workspace)
 
 
 def unborn_workspace(workspace: str) -> Row:
-    """The row of a workspace in which nothing was ever written, for those who read it."""
+    """The row of a workspace to which nothing was ever written, for reading."""
     nothing = dict.fromkeys(("event_digest", "focus", "project_guard"))
     zero = dict.fromkeys(("seq", "event_seq", "created_at_ms", "updated_at_ms"), 0)
     return {"id": workspace, "number": UNBORN, "checkout": MAIN_ID, **zero, **nothing}
 
 
 workspace_made: HookPoint[Callable[[Transaction, str, int], None]] = HookPoint("workspace_made")
-"""`(tx, workspace, now_ms)`, in the transaction that makes a workspace. The function under the key `main` writes its
+"""`(tx, workspace, now_ms)`, in the transaction that creates a workspace. The function under the key `main` writes its
 main branch, without which no workspace may exist; the table belongs to another package."""
 
 
 def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     """Insert the workspace with its branch `main` checked out; another process may have been first."""
-    # A small number besides the id: search packs it together with a seq into one 64-bit row number.
+    # A small number in addition to the id: search packs it together with a seq into one 64-bit row number.
     number = next_count(tx, "", "workspace")
     added = tx.changed(
         "INSERT INTO workspace (id, number, seq, event_seq, checkout, created_at_ms, updated_at_ms)"
@@ -229,7 +231,7 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
 
 
 def workspaces_marked(tx: Transaction, mark: str) -> list[str]:
-    """The workspaces whose first use was under this mark."""
+    """The workspaces that were first used with this mark."""
     return [row["id"] for row in tx.all("SELECT id FROM workspace WHERE project_guard = ? ORDER BY id", mark)]
 
 
@@ -244,7 +246,7 @@ def last_write(tx: Transaction, workspace: str) -> tuple[int, int]:
 
 
 def last_used_workspaces(tx: Transaction, most: int) -> list[Row]:
-    """Workspaces that hold something, the last changed first: id, number of events, when it changed."""
+    """Workspaces that are not empty, last changed first: id, number of events, time of the change."""
     return tx.all(
         "SELECT id, event_seq AS events, created_at_ms, updated_at_ms FROM workspace WHERE event_seq > 0"
         " ORDER BY updated_at_ms DESC, id LIMIT ?",
@@ -257,7 +259,7 @@ def workspace_count(tx: Transaction) -> int:
 
 
 def raise_count(tx: Transaction, workspace: str, name: str, value: int) -> None:
-    """Let a counter go on after a number that came from elsewhere."""
+    """Let a counter continue after an imported number."""
     if value > 0:
         tx.run(
             "INSERT INTO counter (workspace, name, value) VALUES (?, ?, ?) ON CONFLICT (workspace, name) DO UPDATE"
@@ -284,6 +286,6 @@ def delete_meta(tx: Transaction, key: str) -> None:
 
 
 def keep_meta(tx: Transaction, key: str, value: str) -> str:
-    """Write the value unless there is one already; the one that stands."""
+    """Write the value unless there is one already; returns the stored one."""
     tx.run("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", key, value)
     return read_meta(tx, key) or value

@@ -1,6 +1,6 @@
 """The HTTP routes of the page: its calls, the optional read API, and the list of all routes for a server to mount.
 
-Calls of the page and of the API run the same operations with the same checks as any other face.
+Calls of the page and of the API run the same operations with the same checks as the other interfaces.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 JSON = "application/json"
 MOST_PROJECTS = 100
 AT_WORK_MS = 10 * 60_000
-"""An agent that wrote this recently is at work."""
+"""An agent that wrote within this time counts as active."""
 ALL, ABANDONED = "all", "abandoned"
-"""What clients of the Observatory also ask for as a status. No session is ever given up: any of them can be resumed."""
+"""Statuses that clients of the Observatory also request. No session is ever abandoned: any of them can be resumed."""
 
 
 class Calls:
@@ -52,8 +52,8 @@ class Calls:
         self._workers = Workers()
 
     async def call(self, request: Request) -> Response:
-        """Take `{name, arguments}` and answer with the envelope of the operation."""
-        # The cheap checks come first: nothing of the body is read for a foreign site or without the token.
+        """Accept `{name, arguments}` and return the response envelope of the operation."""
+        # The cheap checks come first: the body is not read for a foreign site or without the token.
         if not self._gate.is_ours(request):
             return refusal(403, "this request does not come from the page")
         principal = await self._gate.principal(request)
@@ -72,12 +72,12 @@ class Calls:
 
     def _answer(self, name: str, arguments: Any, connection: Connection) -> Response:
         answer = self._clew.dispatcher.call(name, arguments, connection)
-        # By `written` the page asks to undo exactly this call, whatever was written since.
+        # The page uses `written` to undo exactly this call, whatever was written since.
         content = orjson.dumps({**answer.envelope, "lines": answer.lines, "written": answer.written})
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 
     async def state(self, request: Request) -> Response:
-        """What the page needs to start. Without the token it only learns that one is needed."""
+        """The state that the page needs to start. Without the token it is only that one is required."""
         principal = await self._gate.principal(request)
         settings = self._clew.settings
         known: dict[str, Any] = {
@@ -90,7 +90,7 @@ class Calls:
             try:
                 workspaces = await anyio.to_thread.run_sync(self._workspaces, principal)
                 clients = await anyio.to_thread.run_sync(self._clients)
-            except ClewError as error:  # the page still opens, and each of its calls says what is wrong with the store
+            except ClewError as error:  # the page still opens, and each of its calls reports the error of the store
                 workspaces, clients = [settings.workspace], []
                 known["problem"] = error.message
             known |= {
@@ -108,7 +108,7 @@ class Calls:
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
     async def projects(self, request: Request) -> Response:
-        """Every workspace that the caller may read, each with what waits there and how it goes."""
+        """Every workspace that the caller may read, each with its pending items and figures."""
         principal = await self._gate.principal(request)
         if principal is None:
             return refusal(401, "the token is needed")
@@ -141,7 +141,7 @@ class Calls:
         }
 
     def _workspaces(self, principal: Principal) -> list[str]:
-        """The workspaces that this caller may name: a lock, an allowlist or a token hides the others."""
+        """The workspaces that this caller may access: a lock, an allowlist or a token hides the others."""
         from clew.store.events import positions
 
         settings = self._clew.dispatcher.settings_for(page_connection(principal))
@@ -160,7 +160,7 @@ class Calls:
 
 
 class ApiCaller(NamedTuple):
-    """Who reads, and in which workspace."""
+    """The caller of the read API, and the workspace."""
 
     principal: Principal
     workspace: str
@@ -184,7 +184,7 @@ class Api:
             workspace = readable(self._clew, principal, wanted)
             active = ask(self._clew, "session_list", workspace, status=statuses.ACTIVE, limit=1)
             return {"activeSessions": active["total"]}
-        except ClewError:  # this server is well, whatever its store or the name of a workspace
+        except ClewError:  # this server is healthy, whatever its store or the name of a workspace
             return {}
 
     async def sessions(self, request: Request) -> Response:
@@ -205,7 +205,7 @@ class Api:
         return await self._read(request, lambda who: snapshot(self._clew, who.workspace, wanted))
 
     async def operation(self, request: Request) -> Response:
-        """Answer `GET /api/operations/show?doc_kind=notes&limit=5`; only operations that read are offered."""
+        """Handle `GET /api/operations/show?doc_kind=notes&limit=5`; only read operations are available."""
         name = request.path_params["name"]
         entry = catalogue().find(name)
         if entry is None or not entry.read_only:
@@ -249,7 +249,8 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:
-    """A query value: unchanged where the schema takes text (a title may be 2024, a branch `true`), else JSON."""
+    """A query value: unchanged if the schema expects text (a title may be 2024, a branch `true`), else parsed as
+    JSON."""
     if any(form.get("type") == "string" for form in (schema, *schema.get("anyOf", ()))):
         return text
     try:
@@ -259,7 +260,7 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
 
 
 def web_routes(clew: Clew) -> list[BaseRoute]:
-    """The page at `/`, its calls, the socket at `/` and `/ws`, and the read API when it is switched on."""
+    """The page at `/`, its calls, the socket at `/` and `/ws`, and the read API if it is enabled."""
     gate = PageGate(clew)
     live = Live(clew)
     sockets = Sockets(clew, gate, live)

@@ -1,8 +1,8 @@
-"""The page's own files. The address of each changes with the files, so a browser asks for it only once.
+"""The static files of the page. Their addresses change with the content, so a browser requests each only once.
 
 `/static/TAG/js/main.js` may be cached for ever: TAG is the digest of all files. Modules import each other by relative
 addresses, so they stay within one tag, and an old page never loads new files. `/static/js/main.js` works too, and the
-browser asks each time whether it has changed.
+browser revalidates it each time.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def assets() -> dict[str, Asset]:
             data = path.read_bytes()
             found[path.relative_to(FOLDER).as_posix()] = _asset(data, path.suffix)
     if PLUGGED_IN:
-        # The file was made from the kinds that Clew itself declares.
+        # The file was generated from the kinds that Clew itself declares.
         from clew.registry.build import page_facts
 
         found[FACTS] = _asset(page_facts().encode(), ".js")

@@ -1,7 +1,7 @@
-"""Who a bearer token belongs to: the server's own, one of those that the store keeps, or one of an identity provider.
+"""The owner of a bearer token: the server's own, one of those in the store, or one of an identity provider.
 
-Who sends one wrong token after the other is made to wait. A token that was right a while ago goes on working from the
-same address meanwhile: several clients share the address of a proxy.
+Repeated wrong tokens are rate-limited. A token that was valid recently is still accepted from the same address
+meanwhile, because several clients share the address of a proxy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clew.faces.web.identity_provider import IdentityProvider
 
 AGENT = Principal()
-"""Whoever has the token of the server, or asks a server without one."""
+"""A caller with the token of the server, or of a server without one."""
 
 
 MOST_WRONG = 20
@@ -33,7 +33,7 @@ MOST_RIGHT, RIGHT_SECONDS = 1_000, 3_600.0
 
 
 class _RightTokens:
-    """Which tokens were right lately, by digests under a key of this process."""
+    """A cache of recently valid tokens, as digests with a key of this process."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -54,7 +54,7 @@ class _RightTokens:
 
 
 class Bearers:
-    """Looks a token up at each request, so that a revoked one opens nothing, on no server of the store."""
+    """Looks a token up at each request, so that a revoked one is refused by every server of the store."""
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
@@ -67,7 +67,7 @@ class Bearers:
     async def __call__(self, connection: HTTPConnection) -> Principal | None:
         sent = [secret for secret in sent_tokens(connection.headers) if secret]
         caller = connection.client.host if connection.client else ""
-        # A signature cannot be guessed, and clients go on with a token that has run out until they are told.
+        # A signature cannot be guessed, and clients use an expired token until it is refused.
         guesses = [] if self._is_signed(sent) else sent
         if guesses and self._brake.holds(caller) and not self._right.holds(guesses):
             raise TooManyWrong
@@ -89,7 +89,7 @@ class Bearers:
 
     async def _recognize(self, headers: Headers) -> Principal | None:
         named = next((secret for secret in sent_tokens(headers) if secret.startswith(TOKEN_PREFIX)), None)
-        # Also where no token is needed: whoever sends a revoked one is told, and does not go on as somebody else.
+        # Also if no token is required: a revoked one is refused, so that the caller does not continue as someone else.
         if named is not None and not (self._token and has_token(headers, self._token)):
             found = await anyio.to_thread.run_sync(self.find, named)
             return found.principal if found is not None else None
@@ -114,7 +114,7 @@ class Bearers:
 def _provider(clew: Clew) -> IdentityProvider | None:
     if not clew.settings.jwt_issuer:
         return None
-    # Only where it is used: checking signatures takes a while to load.
+    # Imported only if it is used: the modules for signatures are slow to load.
     from clew.faces.web.identity_provider import provider_of
 
     return provider_of(clew.settings)
@@ -124,7 +124,7 @@ _made: WeakKeyDictionary[Clew, Bearers] = WeakKeyDictionary()
 
 
 def bearers_of(clew: Clew) -> Bearers:
-    """The one of a server: what is wrong at one of its addresses counts at all."""
+    """The instance of a server: a wrong token at one of its addresses counts at all of them."""
     found = _made.get(clew)
     if found is None:
         found = _made[clew] = Bearers(clew)

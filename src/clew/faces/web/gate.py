@@ -1,11 +1,12 @@
-"""Who uses the page: a person who signed in, whoever sends the token, or, without a token, any user of this machine.
+"""Authentication of the page: a signed-in person, a caller with the token, or, without a token, any user of this
+machine.
 
-Reading and what agents may do needs the token, if one is set. What waits for a person needs somebody who signed in with
-a one-time code from a terminal (`clew login`): agents have the token too. The browser then keeps two things: a cookie
-that scripts cannot read, and a key that the page keeps in its own storage and sends along. Browsers send a cookie to
-every port of a host, so another server on this machine may get it; the key never leaves our own origin, and neither
-works without the other. Logins are kept in the store, so that every server over it knows them. Writes also need a
-header that only a page of ours can send.
+Reading and the actions of agents require the token, if one is set. Decisions of a person require a login with a
+one-time code from a terminal (`clew login`), because agents have the token too. The browser then keeps two things: a
+cookie that scripts cannot read, and a key that the page keeps in its own storage and sends along. Browsers send a
+cookie to every port of a host, so another server on this machine may get it; the key never leaves our own origin, and
+neither works without the other. Logins are stored in the store, so that all of its servers know them. Writes also
+require a header that only a page of ours can send.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class PageGate:
         self._brake = Brake()
 
     async def principal(self, connection: HTTPConnection) -> Principal | None:
-        """Who asks; None for somebody who may not even read."""
+        """The caller; None if they may not even read."""
         cookie = connection.cookies.get(_cookie(connection), "")
-        # A browser's socket sends no headers, so its address has the key.
+        # A browser's WebSocket sends no headers, so its URL contains the key.
         key = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
         if cookie and key:
             found = await anyio.to_thread.run_sync(self._login, cookie, key)
@@ -56,11 +57,11 @@ class PageGate:
         try:
             with self._clew.database.read() as tx:
                 return credentials.login_of(tx, cookie, key, self._clew.dispatcher.clock())
-        except ClewError:  # without its store a server knows nobody; its calls say what is wrong with the store
+        except ClewError:  # without its store a server knows no logins; its calls report the error of the store
             return None
 
     def is_ours(self, connection: HTTPConnection) -> bool:
-        """Whether a page of this server sends this, which writes need. Other sites cannot set this header."""
+        """Whether a page of this server sent the request, as writes require. Other sites cannot set this header."""
         return same_site(connection.headers) and connection.headers.get(PAGE_HEADER) == "1"
 
     def may_follow(self, connection: HTTPConnection) -> bool:
@@ -74,12 +75,13 @@ class PageGate:
         return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
 
     async def login(self, request: Request) -> Response:
-        """Take a one-time code or a person's own token, which sign in, or the server's, which lets the page be read."""
+        """Accept a one-time code or a person's own token, which sign in, or the server's, which only allows
+        reading."""
         given = await _json(request)
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
         caller = request.client.host if request.client else ""
-        # Before the comparison: while the brake holds, even the right secret is refused, so guessing learns nothing.
+        # Before the comparison: while rate-limited, even the right secret is refused, so guessing reveals nothing.
         if self._brake.holds(caller):
             return refusal(429, "too many wrong codes; wait a minute")
         try:
@@ -102,13 +104,13 @@ class PageGate:
             with database.write() as tx:
                 return AGENT, *credentials.make_login(tx, AGENT, now)
         with database.read() as tx:
-            # Asked without the lock of writers first: guessing must hold nobody up.
+            # Checked without the write lock first: guessing must not block other calls.
             if credentials.token_of(tx, secret, now) is None and not credentials.has_code(tx, secret, now):
                 return None
         with database.write() as tx:
             found = credentials.token_of(tx, secret, now) or credentials.redeem_code(tx, secret, now)
             if found is None:
-                return None  # somebody else used it in between
+                return None  # used by another request in between
             until = found.until_ms if found.kind == "token" else None
             return found.principal, *credentials.make_login(tx, found.principal, now, until)
 
@@ -126,7 +128,7 @@ class PageGate:
 
 
 def _cookie(connection: HTTPConnection) -> str:
-    """The name of the cookie. It holds the port, so that two servers on one machine do not share a cookie."""
+    """The name of the cookie. It contains the port, so that two servers on one machine do not share a cookie."""
     return f"{COOKIE}_{connection.url.port or 80}"
 
 

@@ -1,8 +1,8 @@
 """Access tokens of an identity provider (OpenID Connect): JWTs that are checked by issuer, audience and its keys.
 
-Such a token belongs to a person's client, which is an agent: it reads and writes what its scopes allow, and is the
-author of what it writes, but decides nothing that waits for a person. MCP clients find the provider by themselves,
-through the metadata of the protected resource (RFC 9728) that a refusal names.
+Such a token belongs to a person's client, which is an agent: it reads and writes as its scopes allow, and is the
+author of its writes, but cannot make decisions of a person. MCP clients discover the provider through the metadata of
+the protected resource (RFC 9728), whose URL is in the 401 response.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("clew.identity")
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""Signatures whose checking needs no secret. A token that names another one, or none, is refused."""
+"""Signature algorithms that need no secret to verify. A token with another one, or none, is refused."""
 LEEWAY_SECONDS = 30
-"""How far the clocks of the provider and this server may differ."""
+"""Tolerance for the clocks of the provider and this server."""
 KEYS_SECONDS, UNKNOWN_KEY_SECONDS = 600.0, 30.0
 """After how long keys are fetched again, and after how long at the earliest for a key that is not among them."""
 TO_ANSWER_SECONDS = 5.0
@@ -41,21 +41,21 @@ MOST_BYTES = 1_000_000
 MOST_TOKEN = 16_384
 WORKSPACES_CLAIM = "clew_workspaces"
 SCOPES: dict[str, Scope] = {"clew:read": "read", "clew:write": "write"}
-"""As a provider names them. Nothing that a provider says lets an agent approve or administer."""
+"""The names of the scopes at a provider. No claim of a provider allows an agent to approve or administer."""
 DISCOVERY = "/.well-known/openid-configuration"
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A provider's keys come from the address that was configured, and from nowhere that it points to."""
+    """A provider's keys are only fetched from the configured address; redirects are refused."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class ProviderKeys:
-    """The public keys with which the provider signs, fetched when they are needed."""
+    """The public keys with which the provider signs, fetched on demand."""
 
     def __init__(self, issuer: str, place: str | None, ca_file: Path | None) -> None:
         self._issuer = issuer
@@ -66,7 +66,7 @@ class ProviderKeys:
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> PyJWK | None:
-        """The key of this id; the only one, where the token names none."""
+        """The key with this id; the only one, if the token has no key id."""
         with self._lock:
             now = time.monotonic()
             if now - self._fetched > KEYS_SECONDS or self._known(id) is None:
@@ -79,7 +79,7 @@ class ProviderKeys:
         return self._keys.get(id)
 
     def _refresh(self, now: float) -> None:
-        # Whoever sends keys that nobody knows must not make this server ask the provider at each request.
+        # Requests with unknown key ids must not make this server fetch the keys each time.
         if now - self._asked < UNKNOWN_KEY_SECONDS:
             return
         self._asked = now
@@ -87,7 +87,7 @@ class ProviderKeys:
             self._keys = self._read()
             self._fetched = now
         except (OSError, ValueError, ClewError) as problem:
-            # Keys that are there go on being used: a provider that is away for a while locks nobody out.
+            # Cached keys are still used, so that a temporary failure of the provider locks no one out.
             log.warning("the keys of %s could not be read: %s", self._issuer, problem)
 
     def _read(self) -> dict[str, PyJWK]:
@@ -101,7 +101,7 @@ class ProviderKeys:
             try:
                 found[str(entry.get("kid") or f"#{number}")] = PyJWK.from_dict(entry)
             except PyJWKError:
-                continue  # of a kind that this version does not know
+                continue  # of a type that this version does not support
         return found
 
     def _key_set(self) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ class ProviderKeys:
 
 
 def check_provider_address(address: str) -> None:
-    """Refuse addresses whose answer anybody on the way could change."""
+    """Refuse addresses whose response could be modified in transit."""
     parts = urlsplit(address)
     is_here = parts.hostname in ("127.0.0.1", "localhost", "::1")
     if parts.scheme == "https" or (parts.scheme == "http" and is_here):
@@ -147,7 +147,7 @@ def check_provider_address(address: str) -> None:
 
 
 class IdentityProvider:
-    """Says who a JWT belongs to."""
+    """Determines the owner of a JWT."""
 
     def __init__(self, settings: Settings, issuer: str) -> None:
         check_provider_address(issuer)
@@ -158,7 +158,7 @@ class IdentityProvider:
         self._keys = ProviderKeys(issuer, settings.jwt_keys, settings.ca_file)
 
     def principal(self, secret: str) -> Principal | None:
-        """Whose token it is; None for one that is not valid here and now."""
+        """The owner of the token; None if it is not valid here and now."""
         from jwt import PyJWTError
 
         try:
@@ -190,7 +190,7 @@ class IdentityProvider:
         scopes = self._scopes(claims)
         named = claims.get(WORKSPACES_CLAIM)
         workspaces = tuple(check_workspace(name) for name in _words(named))
-        # A claim that is there and names nothing means nothing, not everything.
+        # An empty claim means no workspaces or scopes, not all of them.
         if not scopes or (named is not None and not workspaces):
             return None
         subject = str(claims["sub"])
@@ -198,7 +198,7 @@ class IdentityProvider:
         return Principal(name, scopes, workspaces, f"jwt:{subject}") if name else None
 
     def _scopes(self, claims: dict[str, Any]) -> frozenset[str]:
-        """Clew's scopes in the token; where it names none of them, what the settings allow."""
+        """Clew's scopes in the token; the fallback is the setting."""
         sent = {*_words(claims.get("scope")), *_words(claims.get("scp"))}
         ours = {word for word in sent if word.startswith("clew:")}
         return frozenset(SCOPES[word] for word in ours if word in SCOPES) if ours else self._unscoped
@@ -213,7 +213,7 @@ def is_jwt(secret: str) -> bool:
 
 
 def resource_metadata(settings: Settings, address: str) -> dict[str, Any]:
-    """What an MCP client needs to get a token for this server (RFC 9728); `address` is that of `/mcp`."""
+    """The metadata that an MCP client needs to get a token for this server (RFC 9728); `address` is that of `/mcp`."""
     return {
         "resource": address,
         "resource_name": "Clew",
@@ -224,7 +224,7 @@ def resource_metadata(settings: Settings, address: str) -> dict[str, Any]:
 
 
 def _own_names(settings: Settings) -> list[str]:
-    """The audience of tokens that are meant for this server: its address, with and without the path of MCP."""
+    """The audience of tokens for this server: its address, with and without the path of MCP."""
     if not settings.public_url:
         raise ClewError(
             "INVALID_INPUT",

@@ -1,7 +1,7 @@
 """Live messages for the page's sockets: one thread follows the store's events while at least one socket is open.
 
-The thread reads and serialises each message once for all listeners; the event loop only hands it over. What nobody
-subscribed to is not read.
+The thread reads and serialises each message once for all listeners; the event loop only forwards it. Without a
+subscriber nothing is read.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds. PATIENCE bounds one wait for news, so that the thread notices a stop. START bounds how long a new socket
-# waits for the first read of the store.
+# Seconds. PATIENCE is the timeout of one wait for events, so that the thread notices a stop. START is the timeout of a
+# new socket for the first read of the store.
 PATIENCE = 0.5
 BREATH = 0.03
-"""Seconds between two reads in a burst: events that come close together travel in one batch."""
+"""Seconds between two reads in a burst: events in quick succession are sent in one batch."""
 START = 10.0
 LIGHT = {"outline": "reasoning", "overview": "sessions"}
-"""Feeds for those who ask for less than the seed's protocol tells on a channel: beginnings of texts, or none."""
+"""Feeds with less than the seed's protocol sends on a channel: beginnings of texts, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Message:
 
 class Listener(Protocol):
     def feeds(self, workspace: str) -> set[str]:
-        """The feeds it follows. Called from the feed's thread."""
+        """The subscribed feeds. Called from the feed's thread."""
         ...
 
     def hear(self, workspace: str, messages: list[Message]) -> None:
@@ -82,7 +82,7 @@ class Feed:
         return (events for events in follow(self._clew.database, self._seen, stop, PATIENCE) if events)
 
     def _hear(self, events: list[EventRow]) -> None:
-        # Noted before it is told: otherwise an event that raises would be read and raise again, for ever.
+        # Recorded before it is sent: otherwise an event that raises would be read and raise again, forever.
         self._seen = (self._seen or {}) | {event.workspace: event.seq for event in events}
         self._tell(self._loop, events)
 
@@ -95,7 +95,7 @@ class Live:
         self._feed: Feed | None = None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Add a listener; calling the result removes it."""
+        """Add a listener; returns a function that removes it."""
         self._next += 1
         number = self._next
         self._listeners[number] = listener
@@ -104,7 +104,7 @@ class Live:
         return lambda: self._end(number)
 
     async def ready(self) -> None:
-        """Wait until the feed knows where it starts. A read of the store after this misses no later event."""
+        """Wait until the start position of the feed is known. A read of the store after this misses no later event."""
         feed = self._feed
         assert feed is not None, "nobody listens"
         try:
@@ -132,7 +132,8 @@ class Live:
         messages = raw_messages(events) if "events" in wanted else []
         if "overview" in wanted:
             messages += [message("overview", event.subject, *short_event(event)) for event in ledger]
-        # Whole texts and their beginnings are separate reads: texts may be large, and most pages need only the outline.
+        # Whole texts and their beginnings are separate reads: texts may be large, and most pages only need the
+        # outline.
         for feeds, whole in ((("reasoning", "sessions"), True), (("outline",), False)):
             followed = [feed for feed in feeds if feed in wanted]
             thoughts = self._thoughts(workspace, ledger, whole) if followed else {}
@@ -147,13 +148,13 @@ class Live:
             try:
                 found |= written(self._clew, workspace, str(session), seqs, whole)
             except ClewError:
-                # Its events are still in the log, but there is nothing left to show.
+                # Its events are still in the log, but it no longer exists.
                 logger.info("session %s was deleted before its thoughts could be shown", session)
         return found
 
 
 def message(feed: str, session: str | None, event: str, data: dict[str, Any]) -> Message:
-    """Serialise one event. It comes from the log, not from an answer, so secrets are hidden here."""
+    """Serialise one event. It comes from the log, not from a response, so secrets are redacted here."""
     whole = {"channel": LIGHT.get(feed, feed), "event": event, "data": data}
     text = orjson.dumps(whole).decode()
     public = redact(whole, text)
@@ -175,7 +176,7 @@ def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:
 
 
 SESSION_EVENTS = {"session_started": "session:started", "session_completed": "session:ended"}
-"""Those that the seed names; of any other, `session:changed`, the data say what happened."""
+"""The events of the seed's protocol; for any other, `session:changed`, the data contain the type."""
 
 
 def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:

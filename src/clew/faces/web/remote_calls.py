@@ -1,8 +1,8 @@
-"""`POST /call`: what another Clew asks that keeps no store of its own (`CLEW_SERVER`), with its token.
+"""`POST /call`: requests of another Clew without a store (`CLEW_SERVER`), with its token.
 
-One body is one call: which operation, resource or prompt, who asks, and where the project is on that machine. The
-answer has every form that a face there may need. Whoever has a token may report what it likes, proofs included, as a
-user of this machine may; a decision needs a person's own token with the scope `approve`.
+One body is one call: the operation, resource or prompt, the caller, and the path of the project on that machine. The
+response contains every format that an interface there may need. A caller with a token can report anything, proofs
+included, like a user of this machine; a decision requires a person's own token with the scope `approve`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Place(BaseModel):
 class RemoteCall(BaseModel):
     kind: Literal["call", "resource", "prompt", "complete"] = "call"
     name: Annotated[str, Field(max_length=10_000)]
-    """Of an operation or a prompt; the address of a resource."""
+    """The name of an operation or a prompt; the URI of a resource."""
     arguments: Any = None
     workspace: Short = ""
     toolset: str = "agent"
@@ -59,7 +59,7 @@ class RemoteCall(BaseModel):
     is_person: bool = False
     place: Place
     left_ms: Annotated[int, Field(ge=0, le=600_000)] | None = None
-    """Milliseconds in which the answer is of use; no time of day, because the two clocks may differ."""
+    """Timeout in milliseconds; not a time of day, because the two clocks may differ."""
 
     def connection(self, principal: Principal) -> Connection:
         return Connection(
@@ -90,7 +90,7 @@ class RemoteCall(BaseModel):
 
 
 def _own_handle(principal: Principal, handle: str | None) -> str | None:
-    """The caller's own name of its connection; with another token it is another connection."""
+    """The caller's name for its connection; with another token it is another connection."""
     return sha256_hex(f"{principal.token}\0{principal.name}\0{handle}".encode(), 32) if handle is not None else None
 
 

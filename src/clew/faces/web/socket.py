@@ -33,9 +33,9 @@ BEHIND = '{"channel":"system","event":"behind","data":{}}'
 class Outbox:
     """Messages that wait to be sent to one client, within limits.
 
-    Events are `put` without waiting. If a client reads too slowly, everything that waits is dropped and the client is
-    told to load a new picture, so that nothing is missing unnoticed. Answers to the client's own requests are `post`ed,
-    which waits until there is room.
+    Events are `put` without waiting. If a client reads too slowly, all pending messages are dropped and the client is
+    notified to load a new snapshot, so that nothing is missing unnoticed. Responses to the client's own requests are
+    `post`ed, which waits until there is room (backpressure).
     """
 
     def __init__(self, messages: int = MESSAGES, characters: int = CHARACTERS) -> None:
@@ -46,7 +46,7 @@ class Outbox:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many messages and characters wait."""
+        """The number of pending messages and characters."""
         return len(self._waiting), self._characters
 
     def put(self, text: str) -> None:
@@ -71,7 +71,7 @@ class Outbox:
         return text
 
     def _is_full(self, text: str) -> bool:
-        # An empty outbox is never full: a text larger than the whole room still goes out, alone.
+        # An empty outbox is never full: a text larger than the limit is still sent, alone.
         crowded = len(self._waiting) >= self._most or self._characters + len(text) > self._room
         return bool(self._waiting) and crowded
 
@@ -81,7 +81,7 @@ class Outbox:
         self._wake()
 
     def _wake(self) -> None:
-        """Wake every waiter once. Later waits use a new event, so none of them returns for an old change."""
+        """Notify every waiter once. Later waits use a new event, so none of them returns for an old change."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -93,7 +93,7 @@ CHANNELS = ("reasoning", "sessions", "events")
 LISTED = 100
 MAX_MESSAGE = 10_000
 RECOGNIZED_FOR = 1.0
-"""Seconds for which an open socket is not asked again who it is."""
+"""Seconds between two checks of an open socket's credentials."""
 
 
 class Sockets:
@@ -111,7 +111,7 @@ class Sockets:
         if not self._gate.may_follow(socket) or principal is None:
             await socket.close(1008, "not allowed")
             return
-        # Accepted before it is refused: only then does the browser get the reason.
+        # Accepted before it is closed: only then does the browser get the reason.
         await socket.accept()
         if self.count >= self._clew.settings.observatory_max_connections:
             await socket.close(1008, "Server at maximum capacity")
@@ -125,7 +125,7 @@ class Sockets:
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a client subscribed to on one channel."""
+    """A client's subscription on one channel."""
 
     channel: str
     workspace: str
@@ -140,7 +140,7 @@ class Subscription:
 
 
 class SocketConversation:
-    """One socket: what it subscribed to, and what waits to be sent."""
+    """One socket: its subscriptions and its outbox."""
 
     def __init__(self, clew: Clew, gate: PageGate, live: Live, socket: WebSocket, principal: Principal) -> None:
         self._principal = principal
@@ -166,7 +166,8 @@ class SocketConversation:
                 if isinstance(ended, Exception):
                     logger.error("a socket was given up", exc_info=ended)
 
-    # Starlette raises RuntimeError, not WebSocketDisconnect, when a socket is used after its end; both mean the same.
+    # Starlette raises RuntimeError, not WebSocketDisconnect, when a socket is used after it was closed; both mean the
+    # same.
     async def _listen(self) -> None:
         try:
             while True:
@@ -242,7 +243,7 @@ class SocketConversation:
         )
 
     async def _subscribe(self, wish: Subscription) -> None:
-        # Subscribe first, then read the picture: an event in between arrives twice instead of never.
+        # Subscribe first, then read the snapshot: an event in between arrives twice instead of never.
         self._wishes[wish.channel] = wish
         await self._live.ready()
         accepted = {"workspace": wish.workspace, "sessionId": wish.session}
@@ -257,7 +258,7 @@ class SocketConversation:
             await self._tell(wish.channel, "sessions:list", found)
 
     async def _tell_outline(self, workspace: str, session: str) -> None:
-        """Send the outline page by page; the next page is read only when the one before has found room."""
+        """Send the outline page by page; the next page is read only once the one before fits into the outbox."""
         parts = outlines(self._clew, workspace, session)
         while (part := await anyio.to_thread.run_sync(next, parts, None)) is not None:
             await self._tell("reasoning", "session:outline", part)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PAGE = 20
 """Thoughts of one read. Few, because each text may have a million characters."""
 OUTLINE_PAGE = 2_000
-# A budget that never cuts: a picture with thoughts missing would look complete.
+# A budget that never truncates: a snapshot with missing thoughts would look complete.
 ROOM = 200_000_000
 OPENING = 400
 """Characters of a text in an outline, where the page shows the beginning only."""
@@ -31,7 +31,7 @@ EVENTS = {
 
 
 def page_connection(principal: Principal | None = None) -> Connection:
-    """The connection of a page: all operations, nothing kept between calls; a person who signed in is its author."""
+    """The connection of a page: all operations, stateless; a signed-in person is its author."""
     person = principal.decides if principal is not None else ""
     return Connection(
         toolset="full", durable=False, client=OBSERVATORY, agent_id=person or None, person=person, principal=principal
@@ -39,7 +39,7 @@ def page_connection(principal: Principal | None = None) -> Connection:
 
 
 def readable(clew: Clew, principal: Principal, workspace: str | None) -> str:
-    """The workspace that somebody may look at: the one named, else the default; refused if it is not theirs."""
+    """The workspace to read: the given one, else the default; refused if the caller may not read it."""
     connection = page_connection(principal)
     check_scope(connection, writes=False)
     settings = clew.dispatcher.settings_for(connection)
@@ -47,7 +47,7 @@ def readable(clew: Clew, principal: Principal, workspace: str | None) -> str:
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:
-    """The result of a read operation; a refusal is raised. Who asks may read this workspace: `readable` has said so."""
+    """The result of a read operation; a refusal is raised. `readable` has already checked access to this workspace."""
     answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, page_connection())
     if not answer.ok:
         error = answer.envelope["error"]
@@ -57,7 +57,7 @@ def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, An
 
 
 def node_id(session: str, number: int, branch: str | None) -> str:
-    """The id of a thought as the store's graph has it, so that `open` accepts it."""
+    """The id of a thought in the store's graph, so that `open` accepts it."""
     return f"{session}:{branch}:{number}" if branch else f"{session}:{number}"
 
 
@@ -89,7 +89,7 @@ def outlines(clew: Clew, workspace: str, session: str) -> Iterator[dict[str, Any
 
 
 def snapshot(clew: Clew, workspace: str, session: str) -> dict[str, Any]:
-    """A session with its texts, as the seed's protocol wants it. If it is too long, `more` names the next read."""
+    """A session with its texts, in the format of the seed's protocol. If it is too long, `more` is the next call."""
     thoughts: list[dict[str, Any]] = []
     head: dict[str, Any] = {}
     more: int | None = None
@@ -108,7 +108,7 @@ def _characters(thoughts: Iterable[dict[str, Any]]) -> int:
 
 
 def _branches(known: dict[str, Any], thoughts: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Branches with their thoughts. A read describes only some branches, so the rest is taken from the thoughts."""
+    """Branches with their thoughts. A read returns only some branches, so the rest is derived from the thoughts."""
     found: dict[str, dict[str, Any]] = {}
     for thought in thoughts:
         name = thought.get("branchId")
@@ -128,7 +128,7 @@ def _branch(name: str, about: dict[str, Any], first: dict[str, Any]) -> dict[str
 
 
 def written(clew: Clew, workspace: str, session: str, seqs: list[int], whole: bool) -> dict[int, dict[str, Any]]:
-    """The thoughts with these seqs, with their text or only its beginning. The seqs lie close together."""
+    """The thoughts with these seqs, with their text or only its beginning. The seqs are close together."""
     wanted = set(seqs)
     found: dict[int, dict[str, Any]] = {}
     name = "session_get" if whole else "session_outline"

@@ -1,10 +1,10 @@
 """Numbered schema changes, one SQL file each, run in order under a lock.
 
-A file is written in the subset both engines speak. Lines after `-- sqlite:` or `-- postgres:` up to `-- both:` are
-for that engine only. Once released, a file never changes: a new number mends it.
+A file is written in the SQL subset that both engines support. Lines after `-- sqlite:` or `-- postgres:` up to `--
+both:` are for that engine only. Once released, a file never changes: fixes are made by a new migration.
 
-A file that only adds what older programs can do without says so: `-- oldest writer: 29`. Programs that know the schema
-up to 29 then go on writing into a database of the new one, so that servers are replaced one after the other.
+A file that only adds what older programs can ignore declares this: `-- oldest writer: 29`. Programs for schema 29 and
+later can then still write to a database of the new one, so that servers can be upgraded one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.resources import files
 from clew.errors import ClewError
 
 OLDEST_WRITER = "oldest_writer"
-"""The key of `meta` under which stands `SCHEMA:N`: into a database of this schema, programs from N on may write."""
+"""The key of `meta` with the value `SCHEMA:N`: programs from N on may write to a database of this schema."""
 _OLDEST = re.compile(r"^-- oldest writer: (\d+)$", re.MULTILINE)
 _FILE = re.compile(r"(\d{4})_[a-z_]+\.sql")
 
@@ -30,7 +30,7 @@ def migrations() -> dict[int, str]:
 
 
 def numbered(names: Iterable[str]) -> dict[int, str]:
-    """Number -> file name, in order. Of two files with one number only one would be run, so both are refused."""
+    """Number -> file name, in order. Two files with the same number are an error, because only one would be run."""
     found: dict[int, str] = {}
     for name in sorted(names):
         match = _FILE.fullmatch(name)
@@ -54,18 +54,18 @@ def latest() -> int:
 
 
 def writers_note() -> str:
-    """What a program that migrates leaves in the database for older ones."""
+    """The note for older programs that a migration writes to the database."""
     return f"{latest()}:{max(declared_writer(number) for number in migrations())}"
 
 
 def declared_writer(number: int) -> int:
-    """The oldest schema whose programs may write after this migration: its own, unless it says otherwise."""
+    """The oldest schema whose programs may write after this migration: its own, unless declared otherwise."""
     found = _OLDEST.search(migrations()[number])
     return int(found[1]) if found else number
 
 
 def may_write(version: int, note: str | None) -> bool:
-    """Whether this program may write into a database of this schema, which has left this note."""
+    """Whether this program may write to a database with this schema and note."""
     schema, _, oldest = (note or "").partition(":")
     return version <= latest() or (schema == str(version) and oldest.isdigit() and int(oldest) <= latest())
 
@@ -86,10 +86,10 @@ def statements(number: int, engine: str) -> list[str]:
             kept.append(line)
     text = "\n".join(kept)
     if engine == "postgres":
-        # Byte order everywhere, so that both engines sort alike.
+        # Byte order everywhere, so that both engines sort identically.
         text = re.sub(r"\bTEXT\b", 'TEXT COLLATE "C"', text)
         text = re.sub(r"\bBLOB\b", "BYTEA", text)
-    # Cut at a semicolon that ends a line, which no migration has inside of a statement.
+    # Split at semicolons at line ends, which no migration has inside of a statement.
     return [part.strip() for part in text.split(";\n") if part.strip()]
 
 

@@ -11,7 +11,8 @@ export class Refused extends Error {
   }
 }
 
-// What the server gave this page at the login. Storage belongs to one origin with its port, as a cookie does not.
+// The key that the server returned at the login. Unlike a cookie, storage is separate for each
+// origin with its port.
 const KEY = "clew-key";
 export const pageKey = () => localStorage.getItem(KEY) ?? "";
 export const keepKey = (key) => localStorage.setItem(KEY, key);
@@ -31,7 +32,7 @@ export async function send(path, body) {
     credentials: "same-origin",
   });
   const answer = await response.json().catch(() => ({}));
-  // The token was changed, or the server was started anew: then the page asks for it again.
+  // The token was changed, or the server was restarted: then the page asks for it again.
   if (response.status === 401 && path !== "/page/login") window.dispatchEvent(new Event("clew-locked"));
   if (!response.ok)
     throw new Refused({
@@ -51,8 +52,8 @@ async function reach(path, request) {
   }
 }
 
-// What the calls of one action wrote, as event numbers: by them exactly this is undone, whatever others
-// wrote since. Reading writes nothing, so what is read meanwhile adds nothing.
+// The event numbers written by the calls of one action: undo uses them to undo exactly this,
+// whatever others wrote since. Reads write no events, so they add nothing.
 /** @type {number[] | null} */
 let writes = null;
 export async function recorded(run) {
@@ -67,12 +68,12 @@ export async function recorded(run) {
   }
 }
 
-// Takes back what was written, the last first. A person may undo what an agent wrote, too.
+// Undoes what was written, the last first. A person may undo what an agent wrote, too.
 export async function undoWrites(events) {
   for (const event of [...events].reverse()) await call("undo", { event: String(event) });
 }
 
-// The whole envelope of an operation.
+// Returns the whole response envelope of an operation.
 export async function envelope(name, args = {}) {
   const known = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
   const answer = await send("/page/call", {
@@ -84,12 +85,12 @@ export async function envelope(name, args = {}) {
   return answer;
 }
 
-// The result of an operation.
+// Returns the result of an operation.
 export async function call(name, args = {}) {
   return (await envelope(name, args)).result;
 }
 
-// The result, or null when what was asked for does not exist here.
+// Returns the result, or null if the requested object does not exist here.
 export async function tryCall(name, args = {}) {
   try {
     return await call(name, args);

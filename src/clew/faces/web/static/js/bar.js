@@ -15,7 +15,7 @@ export function drawBar(learn) {
   drawWorkspaces();
   drawYou();
   const select = workspaces();
-  // A workspace that was made meanwhile is offered as soon as somebody looks for it.
+  // A workspace that was created meanwhile is listed when the menu is opened.
   const again = () => learn().then(drawWorkspaces, () => {});
   select.addEventListener("focus", again);
   select.addEventListener("change", () => toWorkspace(select.value));
@@ -30,7 +30,7 @@ export function drawBar(learn) {
 
 const workspaces = () => /** @type {HTMLSelectElement} */ (document.getElementById("workspace"));
 
-// To the same page of the other workspace, without what belongs to this one.
+// Go to the same page of the other workspace, without parameters that belong to this one.
 function toWorkspace(name) {
   const { place, parts } = address();
   const known = placeNamed(place) ?? placeNamed("inbox");
@@ -65,7 +65,7 @@ function drawPlaces() {
 }
 
 let counted = 0;
-// How much waits in the Inbox: in its tab and in the title.
+// The number of Inbox items: in its tab and in the title.
 export function setCount(count) {
   counted = count;
   const sign = document.querySelector('#tabs [data-page="inbox"] .count');
@@ -84,7 +84,7 @@ export function markPlace(place, view) {
     else tab.removeAttribute("aria-current");
   }
   const bar = document.getElementById("views");
-  // A view that hides is reached by a link, and stands in the bar only while it is shown.
+  // A hidden view is reached by a link, and is in the bar only while it is shown.
   const views = place.hides ? [] : place.views.filter((one) => !one.hides || one === view);
   bar.hidden = views.length < 2;
   replace(

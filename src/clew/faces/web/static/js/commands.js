@@ -1,5 +1,5 @@
-// Commands to copy. Each names its program, its store and its workspace, so that it does in any
-// terminal what it would do here.
+// Commands to copy. Each names its program, its store and its workspace, so that it does the same
+// in any terminal.
 
 import { link, objectLink } from "./router.js";
 import { state } from "./state.js";
@@ -13,19 +13,19 @@ export function clewCommand(...words) {
   return [state.command || "clew", ...where.map(plain), ...words.map((word) => plain(String(word)))].join(" ");
 }
 
-// A run proves something only in the project's own directory, so it goes there first.
+// A run proves something only in the project's own directory, so the command begins with `cd`.
 function inProject(...commands) {
   const there = state.project && state.workspace === state.own ? [`cd ${plain(state.project)}`] : [];
   return [...there, ...commands].join(" && ");
 }
 
 /**
- * What proves a step, as the server knows it: runs that Clew saw are repeated over the files they
- * covered; what was only claimed, or never shown, is run for the first time under Clew's eyes.
+ * The proof of a step from the server: runs that Clew recorded are repeated over the files they
+ * covered; a claim or an unproven test is run for the first time under Clew.
  * @typedef {{path: string, state: string, repeat: string[], commands: string[]}} Proof
  * @param {string} task
  * @param {Proof[]} proofs of its closed steps
- * @returns {string} empty when nobody has said what would prove any of them
+ * @returns {string} empty if no command is known that would prove any of them
  */
 export function provingCommand(task, proofs) {
   const repeated = proofs.filter(({ repeat }) => repeat.length);
@@ -39,7 +39,7 @@ export function provingCommand(task, proofs) {
   return commands.length ? inProject(...commands) : "";
 }
 
-// A call of an operation as one would type it.
+// A call of an operation as a command line.
 export function commandFor(name, params = {}) {
   const shown = Object.entries(params ?? {}).filter(
     ([key, value]) => value !== null && value !== undefined && key !== "workspace",
@@ -71,7 +71,7 @@ const SHOWS = {
   record_view: ["id"],
 };
 
-// Where the page itself does what a suggested call would do.
+// The page's own equivalent of a suggested call.
 export function placeOfCall(name, params) {
   const id = (SHOWS[name] ?? []).map((argument) => params[argument]).find(Boolean);
   return id ? PLACES.open({ id }) : (PLACES[name]?.(params) ?? null);

@@ -4,7 +4,7 @@ import { copyButton, el } from "./dom.js";
 import { command } from "./parts.js";
 import { state } from "./state.js";
 
-// A client that takes links is opened by a press, on every system.
+// A client that supports links is opened by a click, on every system.
 const linkOf = (line) => /\b(cursor|vscode|vscode-insiders):\S+/.exec(line)?.[0].replace(/['"]$/, "");
 
 export const connectLines = () =>

@@ -1,4 +1,4 @@
-// `c`: write something new. What is written goes through the operations that agents use.
+// `c`: write something new, with the operations that agents use.
 
 import { call, recorded } from "./api.js";
 import { el } from "./dom.js";
@@ -87,8 +87,8 @@ const FORMS = {
 };
 
 /**
- * @param {string} [kind] asked for when it is left out
- * @param {Record<string, string>} [known] what is filled in already
+ * @param {string} [kind] the user is asked if it is missing
+ * @param {Record<string, string>} [known] prefilled values
  */
 export async function create(kind, known = {}) {
   const chosen = kind ?? (await choose());
@@ -101,12 +101,12 @@ export async function create(kind, known = {}) {
   const { result, events } = made;
   const id = result?.id ?? result;
   report(answered(result), id, undoOf(id, events, form.undo));
-  // What contradicts something in force is decided where both can be read.
+  // A contradiction with something in force is decided where both can be read.
   if (result?.proposal) location.hash = link("inbox", result.proposal);
   else if (id) location.hash = objectLink(id);
 }
 
-// What `remember` answers an agent, a person reads too.
+// A person sees the same response of `remember` as an agent.
 function answered(result) {
   if (typeof result === "string" || !result) return "Written";
   const quoted = (list) => list.map(({ text }) => `“${text}”`).join(", ");

@@ -1,5 +1,5 @@
 // Two statements with the words marked that only one of them has, found as a longest common
-// subsequence of words. Where they share too little, marks would be everywhere and say nothing.
+// subsequence of words. If they share too little, marks would be everywhere and useless.
 
 import { el } from "./dom.js";
 
@@ -12,7 +12,7 @@ const plain = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}
 /**
  * @param {string} before
  * @param {string} after
- * @returns {[any[], any[]]} both texts as parts: plain words, and elements around what differs
+ * @returns {[any[], any[]]} both texts as parts: plain words, and elements around the differences
  */
 export function marked(before, after) {
   const one = words(before),
@@ -29,7 +29,7 @@ function parts(texts, kept, tag) {
   return texts.map((text, at) => (isWord(text) && !kept.has(at) ? el(tag, text) : text));
 }
 
-// The places of the words that both have in the same order.
+// The positions of the words that both have in the same order.
 function common(one, other) {
   const left = places(one),
     right = places(other);

@@ -3,7 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element: `el("p.quiet", "words")`, `el("a#home.button", { href }, "Home")`. A button submits only when it says so.
+ * An element: `el("p.quiet", "words")`, `el("a#home.button", { href }, "Home")`. A button submits
+ * only with an explicit type.
  * @param {string} shape its name, `#` its id and `.` each of its classes
  * @param {any[]} given its attributes, which may be left out, and its children
  * @returns {any}
@@ -39,7 +40,7 @@ function fill(node, shape, given) {
 /** @type {WeakMap<Node, Record<string, Function | null>>} */
 const handlers = new WeakMap();
 
-// Handlers can be exchanged, so that an element may stay when what it stands for is drawn anew.
+// Handlers can be replaced, so that an element can be reused when it is rendered again.
 function listen(node, type, handler) {
   let own = handlers.get(node);
   if (!own) {
@@ -50,7 +51,7 @@ function listen(node, type, handler) {
   own[type] = handler;
 }
 
-// Lets an element do what another one, which it stays in place of, would do.
+// Copies the handlers of the new element to the one that is kept in its place.
 export function adopt(node, other) {
   const mine = handlers.get(node) ?? {},
     theirs = handlers.get(other) ?? {};
@@ -110,8 +111,8 @@ export function refresh() {
   }
 }
 
-// Browsers allow the clipboard only on this machine or over HTTPS; elsewhere an old way still
-// works.
+// Browsers allow the clipboard only on localhost or over HTTPS; the fallback is the old copy
+// command.
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

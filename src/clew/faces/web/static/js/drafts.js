@@ -1,4 +1,4 @@
-// What somebody typed and has not sent: kept over redraws, errors, a closed dialog and a reload of the tab.
+// Unsent input: kept over redraws, errors, a closed dialog and a reload of the tab.
 
 const KEY = "clew.drafts";
 /** @type {Map<string, any>} */

@@ -1,14 +1,14 @@
-// The focus never falls to the page's body. Where the element that had it goes away, is hidden or
-// can no longer be used, what stood around it takes it, so that Tab goes on from there.
+// The focus never falls back to the page's body. If the focused element is removed, hidden or
+// disabled, its container gets the focus, so that Tab continues from there.
 
-/** @type {Element[]} the element that has the focus, and what it stands in */
+/** @type {Element[]} the focused element and its ancestors */
 let path = [];
 
 export function keepFocus() {
   document.addEventListener("focusin", ({ target }) => {
     path = upwards(/** @type {Element} */ (target));
   });
-  // Who presses beside everything wants no focus, and gets none.
+  // A click outside of any element clears the focus.
   document.addEventListener("focusout", ({ target, relatedTarget }) => {
     if (!relatedTarget && isUsable(/** @type {Element} */ (target))) path = [];
   });

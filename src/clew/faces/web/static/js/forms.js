@@ -1,5 +1,5 @@
-// Asks for what an action needs: a few fields in a dialog, sent by Ctrl-Enter or the button. The dialog
-// stays open until what it sends was answered; an error is shown in it, and what was typed is kept.
+// Asks for the input of an action: a few fields in a dialog, submitted by Ctrl-Enter or the button.
+// The dialog stays open until the response; an error is shown in it, and the input is kept.
 
 import { el, replace } from "./dom.js";
 import { draftOf, dropDraft, keepDraft } from "./drafts.js";
@@ -17,13 +17,13 @@ import { state } from "./state.js";
  *   ways?: (problem: any) => {words: string, also: Record<string, any>}[],
  *   refuses?: ((values: Record<string, string>) => string) | null,
  *   send?: ((values: Record<string, string>) => any) | null}} Asking
- * `send` does what was asked for while the dialog is open; `refuses` says in words what is wrong with the
- * fields; `key` tells drafts of the same dialog apart. `ways` offers what may be sent along after a refusal, such as
- * which record is replaced.
+ * `send` does the action while the dialog is open; `refuses` returns a validation error in words;
+ * `key` distinguishes drafts of the same dialog. `ways` offers arguments to add after a refusal,
+ * such as which record is replaced.
  * @param {string} title
  * @param {Field[]} fields
  * @param {Asking} [asking]
- * @returns {Promise<any>} what `send` answered, else what was filled in; null when it was left
+ * @returns {Promise<any>} the result of `send`, else the values; null if it was cancelled
  */
 export function askFields(title, fields, asking = {}) {
   return new Promise((resolve) => new Form(title, fields, asking, resolve).show());
@@ -83,7 +83,7 @@ class Form {
     return Object.fromEntries(this.fields.map(({ name }, index) => [name, this.inputs[index].value.trim()]));
   }
 
-  // A field that was filled in by the page is no draft; only what somebody typed is.
+  // Only typed input is a draft; a prefilled value is not.
   typed() {
     this.inputs[0]?.setCustomValidity?.("");
     const own = this.fields.some((field, index) => !field.options && this.inputs[index].value !== (field.value ?? ""));
@@ -121,14 +121,14 @@ class Form {
     event?.preventDefault();
     if (this.sending) return;
     const values = { ...this.values, ...also };
-    // Reported at the first field, and cleared with the next key, so that what was typed stays.
+    // Reported at the first field, and cleared with the next key, so that the input is kept.
     this.inputs[0]?.setCustomValidity?.(this.asking.refuses?.(values) ?? "");
     const form = /** @type {HTMLFormElement} */ (this.box.querySelector("form"));
     if (!form.reportValidity()) return;
     this.busy(true);
     try {
       const result = this.asking.send ? await this.asking.send(values) : values;
-      // Whoever was asked for a name and gave none has sent nothing.
+      // A required name that is missing is not submitted.
       if (result === false) return;
       this.answered = true;
       dropDraft(this.draft);
@@ -168,7 +168,7 @@ class Form {
     this.said.scrollIntoView({ block: "nearest" });
   }
 
-  // Closed by Escape, by its button or by a press beside it.
+  // Closed by Escape, by its button or by a click outside of it.
   left() {
     if (this.answered || this.sending) return;
     if (draftOf(this.draft)) notice("What you typed is kept: it is there when you open this again.");
@@ -176,7 +176,7 @@ class Form {
   }
 }
 
-// The other record, so that nobody says unread which of the two holds.
+// The other record, so that both can be read before deciding which one is valid.
 const opposite = ({ text, why, by, reason }) =>
   el(
     "div",

@@ -1,5 +1,5 @@
-// Keys: maps that come and go with what is shown, `?` that lists them, Escape that closes what was
-// opened last.
+// Keyboard shortcuts: maps that are registered by views, `?` that lists them, Escape that closes
+// the last opened element.
 
 import { el } from "./dom.js";
 
@@ -10,15 +10,16 @@ const layers = [];
 /** @type {(() => any)[]} */
 const modals = [];
 
-// `keys` is `{key: [words, run]}`; the newest map is asked first. Returns the call that ends it.
+// `keys` is `{key: [words, run]}`; the newest map takes precedence. Returns a function that removes
+// it.
 export function keymap(title, keys) {
   const map = { title, keys };
   maps.unshift(map);
   return () => void maps.splice(maps.indexOf(map), 1);
 }
 
-// `close` is called by Escape while it is the last one opened. Returns the call that takes it off.
-// A modal dialog lies above all else, also above a view that was drawn after it.
+// `close` is called by Escape while it is the last one opened. Returns a function that removes it.
+// A modal dialog is above everything else, also above a view that was drawn after it.
 export function onEscape(close, stack = layers) {
   stack.push(close);
   return () => {
@@ -27,7 +28,7 @@ export function onEscape(close, stack = layers) {
   };
 }
 
-// A field's words with its key; whoever has only fingers is not told of keys.
+// A field's label with its shortcut; touch devices show no shortcuts.
 export const withKey = (words, key) =>
   matchMedia("(hover: none) and (pointer: coarse)").matches ? words : `${words} ( ${key} )`;
 
@@ -81,7 +82,7 @@ export function showKeys() {
 
 const NAMES = { " ": "Space", ArrowDown: "↓", ArrowUp: "↑" };
 
-// One dialog for everything: Escape and a press beside it close it, the focus goes back.
+// One dialog for everything: Escape and a click outside close it, and the focus is restored.
 export function dialog(title, id, ...children) {
   const before = /** @type {HTMLElement} */ (document.activeElement);
   const box = /** @type {HTMLDialogElement} */ (
@@ -96,7 +97,7 @@ export function dialog(title, id, ...children) {
   const shut = () => {
     done();
     box.remove();
-    // What was pressed may be gone by now, and before anything was pressed nothing had the focus.
+    // The element that was clicked may be gone by now, and before any click nothing had the focus.
     const back = before?.isConnected && before !== document.body ? before : null;
     (back ?? document.getElementById("main")).focus({ preventScroll: true });
   };

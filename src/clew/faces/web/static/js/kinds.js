@@ -92,8 +92,7 @@ const PREFIXES = {
 const STANDING = RECORD_KINDS.filter(({ family }) => family === "standing");
 const NUMBERED = new RegExp(`^(${STANDING.map(({ prefix }) => prefix).join("|")}|EV)-\\d+$`);
 
-// What an id stands for by its form; "record" when only the server can tell (cards may have any
-// id).
+// The kind of an id by its format; "record" if only the server knows it (cards may have any id).
 export function kindOf(id) {
   const name = String(id ?? "");
   const [, letters] = /^([A-Z]+)-\d{8}-\d+/.exec(name) ?? NUMBERED.exec(name) ?? [];

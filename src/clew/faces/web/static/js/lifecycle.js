@@ -1,13 +1,13 @@
-// Whether a record holds: what its status means, by the table that the server declares.
+// Whether a record is valid: the meaning of its status, by the table that the server declares.
 
 import { RECORD_KINDS, STATES, STATUS } from "./facts.js";
 
-/** What statuses of work are called. */
+/** Labels of statuses of work. */
 export const WORK_WORDS = { [STATUS.WORK_TODO]: "to do", [STATUS.WORK_ACTIVE]: "in work" };
 
 const OVER = ["replaced", "withdrawn", "expired"];
 
-/** What a status means for a record of a kind: "in force", "proposed", "open", "settled", ... */
+/** The state of a status for a kind of record: "in force", "proposed", "open", "settled", ... */
 export function stateOf(kind, status, store = "") {
   const word = String(status ?? "").toLowerCase();
   const known = RECORD_KINDS.find(({ name, store: home }) => name === kind && (!store || home === store));
@@ -17,10 +17,10 @@ export function stateOf(kind, status, store = "") {
   return states?.[word] ?? STATES[word] ?? states?.open ?? fallback;
 }
 
-/** Whether a record no longer holds. */
+/** Whether a record is no longer valid. */
 export const isOver = (kind, status, store = "") => OVER.includes(stateOf(kind, status, store));
 
-/** Whether nothing is to be done about it any more: it no longer holds, or it was settled. */
+/** Whether no action is left: it is no longer valid, or it was settled. */
 export const isEnded = (kind, status, store = "") =>
   isOver(kind, status, store) || stateOf(kind, status, store) === "settled";
 

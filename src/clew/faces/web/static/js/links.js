@@ -1,4 +1,4 @@
-// How records are linked, in words: what a record does to another, and what the other does to it.
+// How records are linked, in words, for either direction.
 
 const TOWARDS = {
   part_of: "belongs to",

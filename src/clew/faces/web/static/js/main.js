@@ -1,4 +1,4 @@
-// Starts the page: asks what there is, draws the bar, and from then on follows the address.
+// Starts the page: loads the state, draws the bar, and from then on follows the address.
 
 import { send } from "./api.js";
 import { drawBar, nextTheme, showConnection } from "./bar.js";
@@ -43,7 +43,7 @@ async function start() {
   followInbox();
 }
 
-// What the server says of itself; asked again when a workspace turns up that nobody knew.
+// The state of the server; loaded again when an unknown workspace appears.
 async function learn() {
   const known = await send("/page/state");
   state.version = known.version;
@@ -80,7 +80,7 @@ function globalKeys() {
     "?": ["These keys", showKeys],
     g: ["", () => false],
   });
-  // Ctrl-K also while something is being typed.
+  // Ctrl-K also works in input fields.
   window.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -89,7 +89,7 @@ function globalKeys() {
   });
 }
 
-// The search field of what is shown; where there is none, the one for everything.
+// The search field of the view; if there is none, the global one.
 function toSearch() {
   const fields = /** @type {NodeListOf<HTMLInputElement>} */ (main.querySelectorAll("[data-search]"));
   const shown = [...fields].find((field) => field.checkVisibility());

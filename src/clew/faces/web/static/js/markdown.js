@@ -1,4 +1,4 @@
-// What is shown, as Markdown: copied, or saved as a file.
+// The view as Markdown: copied, or saved as a file.
 
 import { call } from "./api.js";
 import { copy, el } from "./dom.js";
@@ -19,7 +19,7 @@ const blocks = (...parts) => `${parts.flat().filter(Boolean).join("\n\n")}\n`;
 const list = (items) => items.join("\n");
 
 /**
- * Two buttons for the same text. `build` is asked when one is pressed.
+ * Two buttons for the same text. `build` is called when one is clicked.
  * @param {string} name of the file
  * @param {() => string | Promise<string>} build
  */

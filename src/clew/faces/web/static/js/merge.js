@@ -1,4 +1,4 @@
-// Merging a branch into another: first what it would bring, then both of its parts, cards and notes.
+// Merging a branch into another: first a preview, then both of its parts, cards and notes.
 
 import { call } from "./api.js";
 import { el } from "./dom.js";
@@ -6,7 +6,7 @@ import { askFields } from "./forms.js";
 import { act, problemNotice, several } from "./parts.js";
 import { link } from "./router.js";
 
-// Each operation takes so many at a time; the merge goes on until nothing is left.
+// The batch size of each operation; the merge continues until nothing is left.
 async function whole(name, args) {
   const sum = { merged: 0, conflicts: 0 };
   let cursor;

@@ -18,7 +18,7 @@ const MOVED = {
 };
 
 /**
- * Where an old address leads, or null for one that is none.
+ * The new address of an old one, or null if it is not an old one.
  * @param {string[]} words all parts of the address
  * @param {(workspace: string, place: string) => boolean} isNew
  */
@@ -29,7 +29,7 @@ export function movedTo(words, isNew) {
   return MOVED[page]?.(rest) ?? null;
 }
 
-// Places of a workspace that are no more, and where what they showed is now.
+// Removed places of a workspace, and where their content is now.
 const RETIRED = {
   know: ([view, id, , to]) => {
     if (view === "areas" && id) return ["o", id];
@@ -41,5 +41,5 @@ const RETIRED = {
   agents: (rest) => ["home", "agents", ...rest],
 };
 
-/** Where the address of a retired place leads within its workspace, or null. */
+/** The new address of a removed place within its workspace, or null. */
 export const retiredTo = (place, parts) => RETIRED[place]?.(parts) ?? null;

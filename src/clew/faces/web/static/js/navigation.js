@@ -1,4 +1,4 @@
-// Shows what the address names: a view of a place, with the panel of a record beside it or not.
+// Shows the view of the address, with or without the panel of a record next to it.
 
 import { Unreachable } from "./api.js";
 import { markPlace } from "./bar.js";
@@ -16,16 +16,16 @@ import { remember, state } from "./state.js";
 let main;
 let learn;
 let turn = 0;
-// What is drawn in `main`: its view, the call that ends it, and the one that follows its addresses.
+// The view in `main`: its function to end it, and the one that follows its addresses.
 let drawn = { view: null, workspace: "", end: null, move: null, hash: "", failed: false };
-// The address that lies under the panel.
+// The address of the view behind the panel.
 let under = "";
 
 export async function start(element, learnAgain) {
   main = element;
   learn = learnAgain;
   window.addEventListener("hashchange", (event) => show(new URL(event.oldURL).hash));
-  // What could not be shown is tried again when the server is back.
+  // A failed view is retried when the server is back.
   window.addEventListener("clew-again", () => {
     if (unloaded) location.reload();
     else if (drawn.failed) show();
@@ -34,11 +34,11 @@ export async function start(element, learnAgain) {
   warm();
 }
 
-// A browser may remember for ever that a file could not be fetched; then only loading anew helps.
+// A browser may cache a failed import permanently; then only a reload helps.
 let unloaded = false;
 
-// Fetches the other views while nothing else is to be done: opening them then waits for nothing,
-// and a server that went away cannot keep them from being opened.
+// Prefetches the other views when idle: opening them then takes no time, and works even if the
+// server went away.
 function warm() {
   const views = PLACES.flatMap((place) => place.views);
   const next = () => {
@@ -56,7 +56,7 @@ export const isNew = (workspace, place) =>
   state.workspaces.includes(workspace) &&
   (!place || place === "o" || place === "agents" || placeNamed(place) !== undefined);
 
-// Gives the address its full form; false when it leads to a workspace that is not there.
+// Normalizes the address; false if its workspace does not exist.
 async function settle() {
   const words = location.hash
     .replace(/^#\/?/, "")
@@ -126,7 +126,7 @@ export async function show(before = "") {
 
 const wholeObject = { name: "o", words: "Record", load: () => import("./object/whole.js") };
 
-// What was shown stays until the next page is ready, so that nothing flickers.
+// The former view stays until the next page is ready, so that nothing flickers.
 async function draw(mine, view, parts, query, name, place = null) {
   const first = !drawn.view;
   drawn.end?.();
@@ -157,8 +157,8 @@ async function draw(mine, view, parts, query, name, place = null) {
   }
 }
 
-// A view draws into an element of its own. What was shown before stays beside it until the first
-// line is there; and what an older view still draws, when its answers come late, nobody sees.
+// A view draws into its own element. The former view stays in the document until the first line is
+// rendered; late drawings of an older view are invisible.
 function stageFor() {
   for (const node of main.querySelectorAll(":scope > .stage:empty")) node.remove();
   const before = [...main.childNodes];
@@ -173,7 +173,7 @@ function stageFor() {
   return stage;
 }
 
-// Scrolls to where one was, and lets a reader of the screen hear where one is.
+// Restores the scroll position, and announces the page to screen readers.
 function arrived(kept, first) {
   restore(kept);
   document.getElementById("said").textContent = document.title;
@@ -186,7 +186,7 @@ function arrived(kept, first) {
 
 function failed(problem) {
   drawn.failed = true;
-  // A file that is gone means that the server has another version now.
+  // A missing file means that the server has another version now.
   unloaded = !(problem instanceof Unreachable) && /imported module/.test(problem.message);
   if (unloaded)
     learn()
@@ -206,7 +206,7 @@ function failed(problem) {
   );
 }
 
-// From something that is not there to the list it would stand in.
+// From a missing object to the list that would contain it.
 function wayBack() {
   const place = placeNamed(address().place) ?? placeNamed("inbox");
   const { view, rest } = viewOf(place, address().parts);
@@ -244,7 +244,7 @@ function unknownWorkspace(mine) {
   );
 }
 
-// The page's own address must not change: it says what is shown.
+// The page's own address must not change: it identifies the view.
 export function skip(event) {
   event.preventDefault();
   main.focus();

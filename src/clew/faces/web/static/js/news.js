@@ -1,13 +1,13 @@
-// Keeps a page true while others write: draws it again after news that matter to it, one drawing at
-// a time, so that a slow answer never overtakes a newer one.
+// Keeps a page up to date while others write: draws it again after relevant events, one drawing at
+// a time, so that a slow response never overwrites a newer one.
 
 import { problemNotice } from "./parts.js";
 import { feed } from "./socket.js";
 
 const PAUSE = 150;
 
-// Draws, and returns the call that ends it. `matters(event)` says which events change what is
-// shown; however many come, the page is drawn at most once a `pause`.
+// Draws, and returns a function that ends it. `matters(event)` returns whether an event changes the
+// view; the page is drawn at most once a `pause`, however many events arrive.
 export async function keepDrawn(draw, matters, pause = PAUSE) {
   let busy = true,
     again = false,
@@ -37,7 +37,7 @@ export async function keepDrawn(draw, matters, pause = PAUSE) {
   const end = feed.on("events", (_event, data) => {
     if (data.topic && matters(data)) soon();
   });
-  // After a lost connection events may have been missed: what is shown is asked for again.
+  // After a lost connection events may have been missed: the view is loaded again.
   window.addEventListener("clew-again", soon);
   const stop = () => {
     ended = true;

@@ -1,5 +1,5 @@
-// What came of an action, said in the bar, where it covers nothing and moves nothing; with Undo where
-// there is a way back. One at a time: the newest.
+// The result of an action, shown in the bar, where it covers nothing and moves nothing; with Undo
+// if it can be undone. One at a time: the newest.
 
 import { el } from "./dom.js";
 
@@ -21,7 +21,7 @@ export function notice(text, kind = "info", undo = null) {
   return line;
 }
 
-// In the bar; where there is too little room, in a line of its own above the places.
+// In the bar; on small screens in a separate line above the places.
 function place() {
   const box = document.getElementById("notices");
   const isSmall = matchMedia("(max-width: 720px)").matches;
@@ -61,7 +61,7 @@ async function take(way) {
   }
 }
 
-// Undoes what was done last; later, what is chosen from the last writes.
+// Undoes the last action; later, one that is selected from the last writes.
 export async function undoLast() {
   const way = ways.at(-1);
   if (way) return take(way);

@@ -1,4 +1,4 @@
-// The box behind Ctrl-K: what is typed is matched against pages and actions at once, and asked of
+// The box behind Ctrl-K: the input is matched against pages and actions immediately, and sent to
 // recall and the lists after a short pause.
 
 import { tryCall } from "./api.js";
@@ -119,7 +119,7 @@ class Palette {
   }
 }
 
-// Pages, actions and workspaces whose words hold all that was typed; an id leads to its record.
+// Pages, actions and workspaces whose words contain all of the input; an id leads to its record.
 function here(words) {
   const typed = words.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (item) => typed.every((word) => `${item.words} ${item.also ?? ""}`.toLowerCase().includes(word));

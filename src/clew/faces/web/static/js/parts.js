@@ -1,5 +1,5 @@
-// What every page is made of: heads, cards, badges, commands to copy, empty states that teach,
-// problems in plain words.
+// Components of all pages: headers, cards, badges, commands to copy, helpful empty states, errors
+// in plain words.
 
 import { recorded, Unreachable, undoWrites } from "./api.js";
 import { commandFor, placeOfCall } from "./commands.js";
@@ -11,7 +11,7 @@ import { notice } from "./notices.js";
 import { named } from "./people.js";
 import { objectLink } from "./router.js";
 
-// The title of the page; what waits in the Inbox stands before it, so that a tab shows it.
+// The title of the page, prefixed with the number of Inbox items, so that a tab shows it.
 export function title(...words) {
   titled = [...words, "Clew"].join(" · ");
   countInTitle(waiting);
@@ -69,7 +69,7 @@ export function command(text) {
   return el("div.command", el("code", text), copyButton(text));
 }
 
-// Nothing here yet: what would stand here, and what to run to see it.
+// An empty state: what would be shown here, and what to run to get it.
 export function teach(words, text, ...commands) {
   return el("section.teach", { key: `teach ${words}` }, el("h2", words), el("p", text), commands.map(command));
 }
@@ -78,7 +78,7 @@ export function nothing(text, id) {
   return el("p.quiet", { id }, text);
 }
 
-// What went wrong, what to do about it, and the call that does it.
+// An error, how to resolve it, and the call that does it.
 export function explain(problem) {
   const ways = problem.envelope?.suggestions ?? [];
   return [
@@ -88,7 +88,7 @@ export function explain(problem) {
   ];
 }
 
-// A link where the page can do it itself, else the command.
+// A link if the page can do it itself, else the command.
 function wayOut({ target, params }) {
   const place = placeOfCall(target, params ?? {});
   return place ? el("p", el("a.button", { href: place.href }, place.words)) : command(commandFor(target, params));
@@ -103,11 +103,11 @@ export function problemCard(problem) {
   return el("section.problem", { role: "alert", key: "problem" }, explain(problem));
 }
 
-// Stays until it is dismissed: an error that vanishes was never said.
+// Stays until it is dismissed: an error that vanishes is not noticed.
 export function problemNotice(problem) {
   const shut = el("button.small", { onclick: () => box.remove() }, "Dismiss");
   const box = el("div.notice.bad", { role: "alert" }, el("div.stack.tight", explain(problem), el("div", shut)));
-  // What is true again when the server is back is taken off then.
+  // Errors of a lost connection are removed when the server is back.
   if (problem instanceof Unreachable) window.addEventListener("clew-again", () => box.remove(), { once: true });
   for (const same of document.querySelectorAll("#problems > .notice"))
     if (same.textContent === box.textContent) same.remove();
@@ -115,7 +115,7 @@ export function problemNotice(problem) {
 }
 
 /**
- * Runs what a button stands for; says what came of it. Returns whether it worked.
+ * Runs the action of a button and shows its result. Returns whether it succeeded.
  * @param {any} button
  * @param {() => any} run
  * @param {string | ((result: any) => string)} [said]
@@ -124,7 +124,7 @@ export function problemNotice(problem) {
  */
 export async function act(button, run, said, undo) {
   if (button.ariaDisabled === "true" || !(await named())) return false;
-  // Not `disabled`, which would take the focus away from whoever pressed it.
+  // Not `disabled`, which would remove the focus from the button.
   button.ariaDisabled = "true";
   try {
     const { result, events } = await recorded(run);
@@ -138,19 +138,19 @@ export async function act(button, run, said, undo) {
   }
 }
 
-// Says what came of an action, with the way back where there is one.
+// Shows the result of an action, with Undo if it can be undone.
 export function report(said, result, undo) {
   const words = typeof said === "function" ? said(result) : said;
   if (words) notice(words, "info", undo);
 }
 
-// The way back from what an action did: its own, else by what it wrote.
+// The undo of an action: its own, else by the events that it wrote.
 export function undoOf(result, events, own) {
   if (own) return () => own(result);
   return own === undefined && events.length ? () => undoWrites(events) : null;
 }
 
-// Where something will stand that is on its way.
+// A placeholder for content that is loading.
 export const skeleton = (lines) =>
   el(
     "div.skeleton",
@@ -179,7 +179,7 @@ export function several(count, one, many = MANY[one] ?? `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-// Every id leads to its record, which opens beside what is shown.
+// Every id links to its record, which opens in the panel next to the view.
 export const placeOf = (id) => (id ? objectLink(String(id)) : null);
 
 export function idLink(id) {
@@ -213,7 +213,7 @@ export function recordLink({ id, kind, title: words }, ...more) {
   );
 }
 
-// How a state is coloured, and statuses that say more than their state.
+// The colours of states, and statuses that are more specific than their state.
 const TONES = {
   "in force": "good",
   settled: "good",
@@ -244,7 +244,7 @@ const PROOF_TONES = { proven: "good", seen: "good", claimed: "warn", overridden:
 export const proofBadge = (state) =>
   state && state !== "none" ? badge(state === "seen" ? "proven" : state, PROOF_TONES[state] ?? "bad") : null;
 
-// A step that was taken back is blocked for this reason, and waits for nothing.
+// A withdrawn step is blocked for this reason, and waits for nothing.
 export function stepState({ completed, blocked, block_reason: why }) {
   if (completed) return STATUS.DONE;
   if (!blocked) return STATUS.OPEN;
@@ -258,8 +258,8 @@ export function statusBadge(status) {
 const LABEL_TONES = { disputed: "bad", suspect: "warn", stale: "bad" };
 
 /**
- * How a record stands, in the words that are the same everywhere: "in force", "disputed with D-5".
- * A rejected alternative is in force as a rejection, and says so.
+ * The status of a record, with the same labels everywhere: "in force", "disputed with D-5". A
+ * rejected alternative is in force as a rejection, and labelled so.
  * @param {{kind?: string, status?: string, label?: string, disputed_with?: any[]}} record
  */
 export function stateBadges({ kind, status, label, disputed_with: disputed = [] }) {

@@ -1,5 +1,5 @@
-// Who sits here: a person who signed in with a one-time code from a terminal. The server knows the
-// name, and makes it the author of what is done; agents have no way to such a code.
+// The signed-in person, with a one-time code from a terminal. The server knows the name, and uses
+// it as the author of all actions; agents cannot get such a code.
 
 import { keepKey, send } from "./api.js";
 import { el } from "./dom.js";
@@ -10,16 +10,16 @@ export const isMe = (agent) => Boolean(agent) && agent === state.person;
 
 export const isPerson = (agent) => String(agent ?? "").startsWith("@");
 
-// "you" for oneself, else the name; nobody is shown as an empty place.
+// "you" for the user, else the name of the client; "unknown" if there is none.
 export const byWords = (agent) => (isMe(agent) ? "you" : clientOf(agent) || "unknown");
 
-// `claude-code-7` is a connection of claude-code: people know the client.
+// `claude-code-7` is a connection of claude-code: show the client.
 export const clientOf = (agent) => {
   const [, client] = /^(.+)-\d+$/.exec(agent ?? "") ?? [];
   return client && state.clients?.includes(client) ? client : agent;
 };
 
-// Takes a code, or the token of the server, which lets its owner read and nothing more.
+// Accepts a code, or the token of the server, which only allows reading.
 export async function signIn(code) {
   const answer = await send("/page/login", { code });
   keepKey(answer.key);
@@ -28,8 +28,8 @@ export async function signIn(code) {
   return state.person;
 }
 
-// A link of `clew login` carries the code behind the #, where no server sees it. It leaves the
-// address at once, for it is worth nothing a second time.
+// A link of `clew login` contains the code after the #, where no server sees it. It is removed from
+// the address immediately, because it can be used only once.
 export async function signInByLink() {
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
   if (!code) return;
@@ -40,7 +40,7 @@ export async function signInByLink() {
 /** @type {Promise<boolean> | null} */
 let asking = null;
 
-// Before the first thing somebody does. Resolves to whether a person is signed in now.
+// Called before the first action. Resolves to whether a person is signed in now.
 export function named() {
   if (state.person) return Promise.resolve(true);
   asking ??= ask().finally(() => {

@@ -1,4 +1,4 @@
-// A field that takes a record: one types words, chooses from what is found, and the form gets the id.
+// An input for a record: the user types words, selects a result, and the form gets the id.
 
 import { tryCall } from "./api.js";
 import { el, replace, shorten } from "./dom.js";
@@ -45,7 +45,7 @@ class Picker {
     this.box.focus = () => this.input.focus();
   }
 
-  // Typing searches; the form hears of it only when something is chosen.
+  // Typing searches; the form is notified only when something is selected.
   typed(event) {
     event.stopPropagation();
     clearTimeout(this.timer);
@@ -129,7 +129,7 @@ class Picker {
     this.box.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
-  // A value that was there before has an id and no words yet.
+  // A preset value has an id and no words yet.
   async name(id) {
     this.set(id, id, "record");
     const found = id ? await tryCall("record_names", { ids: [id] }) : null;

@@ -1,7 +1,7 @@
 // The places of the page and the views within them: one table, from which the bar, the keys, the
-// addresses and Ctrl-K are made. A view's module exports
-// `show(main, parts, query)`, which draws and returns the call that ends it, or
-// `{end, move(parts, query)}` when it can follow its own addresses without being drawn anew.
+// addresses and Ctrl-K are generated. A view's module exports `show(main, parts, query)`, which
+// draws and returns a function that ends it, or `{end, move(parts, query)}` if it can follow its
+// own addresses without being drawn again.
 
 /**
  * @typedef {{name: string, words: string, load: () => Promise<any>, hides?: boolean}} View
@@ -81,7 +81,7 @@ export const PLACES = [
 /** @param {string} name */
 export const placeNamed = (name) => PLACES.find((place) => place.name === name);
 
-// The view that an address means, and what is left of the address for it: a first part that names
+// The view of an address, and the remaining parts for it: a first part that names
 // no view belongs to the first one, so `#/W/inbox/P-1` is an item of the Inbox.
 export function viewOf(place, parts) {
   const view = place.views.find(({ name }) => name === parts[0]);

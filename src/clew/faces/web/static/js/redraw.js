@@ -1,10 +1,10 @@
-// Draws a part of the page again without disturbing whoever uses it. The new picture is laid over
-// the old one element by element: what is the same stays the same element, with its scroll, its
-// selection and its focus. Lists are matched by `data-key`. What was unfolded is kept here, outside
-// of what is drawn; what is being typed is kept in drafts.js.
+// Draws a part of the page again without disturbing the user (DOM morphing). The new tree is merged
+// into the old one element by element: an equal element is kept, with its scroll position,
+// selection and focus. Lists are matched by `data-key`. The state of unfolded sections is kept
+// here, outside of the DOM; input is kept in drafts.js.
 //
-// An element with `data-own` is drawn by a script that holds on to its parts (a graph): it is
-// replaced as a whole when it differs, and where it was scrolled to is carried over.
+// An element with `data-own` is drawn by a script that keeps references to its parts (a graph): it
+// is replaced as a whole if it differs, and its scroll position is preserved.
 
 import { adopt, append, el } from "./dom.js";
 import { draftOf, dropDraft, keepDraft } from "./drafts.js";
@@ -12,7 +12,7 @@ import { draftOf, dropDraft, keepDraft } from "./drafts.js";
 const unfolded = new Map();
 
 // An input whose text survives any redraw. `key` names it within the whole page; read it with
-// `typed(key)`, since the element on the page may be an older one than the one made here.
+// `typed(key)`, since the element on the page may be older than the one created here.
 export function draft(tag, key, attributes = {}) {
   /** @type {Record<string, any>} */
   const { oninput, ...rest } = attributes;
@@ -39,7 +39,7 @@ export function forget(key) {
 const shownDraft = (key) =>
   /** @type {HTMLInputElement | null} */ (document.querySelector(`[data-draft="${CSS.escape(key)}"]`));
 
-// A section that stays open or shut as its reader left it.
+// A section that stays open or closed as the user left it.
 export function fold(key, summary, ...children) {
   return el(
     "details",
@@ -53,7 +53,7 @@ export function fold(key, summary, ...children) {
   );
 }
 
-// Puts the children in place of the old ones.
+// Replaces the old children with the new ones.
 export function redraw(container, ...children) {
   const focus = focused(container);
   const wanted = append(document.createDocumentFragment(), children);
@@ -63,7 +63,7 @@ export function redraw(container, ...children) {
 
 const keyOf = (node) => node.dataset?.key;
 
-// Keyed children are matched by their key, the others in their order by what they are.
+// Keyed children are matched by their key, the others in order by their type.
 function reconcile(container, wanted) {
   const keyed = new Map(),
     plain = [];
@@ -88,7 +88,7 @@ function reconcile(container, wanted) {
   }
 }
 
-// The old node where it will do, made to look and act like the new one.
+// Reuses the old node if possible, updated with the attributes and handlers of the new one.
 function keep(old, node) {
   if (!old || old === node || old.nodeName !== node.nodeName || old.nodeType !== node.nodeType) return node;
   if (node.nodeType !== Node.ELEMENT_NODE) {
@@ -135,8 +135,8 @@ function dress(old, node) {
   if (node.type === "checkbox" && old.checked !== node.checked) old.checked = node.checked;
 }
 
-// The way back for the focus: to the same element if it is still there, else to what took its place
-// in its list, else to the part that was drawn. It never falls to the page's body.
+// Restores the focus: to the same element if it still exists, else to its successor in the list,
+// else to the part that was drawn. It never falls back to the page's body.
 function focused(container) {
   const now = /** @type {HTMLElement} */ (document.activeElement);
   if (!container.contains(now) || now === container) return null;

@@ -16,7 +16,7 @@ export function parse(hash) {
 
 export const address = () => parse(location.hash);
 
-// An address that somebody mistyped still leads somewhere.
+// A malformed address is used as it is.
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -25,8 +25,8 @@ function decoded(part) {
   }
 }
 
-// The address of a place in the workspace that is shown. A last argument that is an object becomes
-// the query; what is empty in it is left out.
+// The address of a place in the current workspace. A last argument that is an object becomes the
+// query, without empty values.
 export function link(place, ...parts) {
   return linkIn(state.workspace, place, ...parts);
 }
@@ -40,15 +40,15 @@ export function linkIn(workspace, place = "home", ...parts) {
   return `#/${words.join("/")}${tail}`;
 }
 
-// The address of any record; it opens beside whatever is shown.
+// The address of any record; it opens in the panel next to the view.
 export const objectLink = (id) => link("o", id);
 
 export function go(place, ...parts) {
   location.hash = link(place, ...parts);
 }
 
-// Changes what the address says without going anywhere: a filter, a chosen row. A view that was left
-// while it waited for an answer has no say any more.
+// Replaces the address without navigating: a filter, a selected row. Ignored for a view that was
+// left while it waited for a response.
 export function rewrite(href) {
   const to = parse(href),
     here = address();

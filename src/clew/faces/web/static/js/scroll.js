@@ -1,11 +1,11 @@
-// Where a reader was: positions of everything that scrolls, kept for each entry of the browser's
-// history, so that Back leads to the line one came from and a link to the top.
+// Scroll positions of all scrollable elements, stored for each entry of the browser's history, so
+// that Back restores them and a link leads to the top.
 
 const KEPT = 100;
 const places = new Map();
 let entry = "";
 
-// Called when the address changed. Returns what was kept of this entry; null for a new one.
+// Called when the address changed. Returns the stored positions of this entry; null for a new one.
 export function arrive() {
   const known = history.state?.entry;
   entry = known ?? `${Date.now()}-${Math.random()}`;
@@ -15,7 +15,7 @@ export function arrive() {
 
 const scrollers = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#main, #main [data-scroll]")]);
 
-// Positions are noted as they change: when an address has changed, what it showed may be gone.
+// Positions are stored as they change: after a change of the address the elements may be gone.
 export function follow(main) {
   main.addEventListener(
     "scroll",

@@ -1,5 +1,5 @@
-// One socket for the page. It comes back by itself, and subscribers then start over from a new
-// picture.
+// One WebSocket for the page. It reconnects automatically, and subscribers then start over from a
+// new snapshot.
 
 import { pageKey } from "./api.js";
 import { state } from "./state.js";
@@ -20,8 +20,8 @@ class Feed {
     this.recent = [];
   }
 
-  // Tells `watcher("open" | "closed" | "again")` about the connection; "again" means that events
-  // may have been missed.
+  // Calls `watcher("open" | "closed" | "again")` on changes of the connection; "again" means that
+  // events may have been missed.
   watch(watcher) {
     this.watchers.add(watcher);
   }
@@ -34,8 +34,8 @@ class Feed {
     this.socket.onclose = () => this.#closed();
   }
 
-  // To be awaited before a page reads anything: every event from here on reaches whoever listens to
-  // "events" later.
+  // To be awaited before a page reads anything: every event from here on is delivered to later
+  // listeners of "events".
   async begin() {
     this.recent = [];
     if (this.workspace !== state.workspace) {
@@ -48,9 +48,9 @@ class Feed {
     await Promise.race([this.started, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
   }
 
-  // Subscribes to a channel; returns the call that ends it. Besides "events" there is one
-  // subscription a channel: its handler hears "subscribed" first, again whenever it has to start
-  // over, and "error" when the server refuses.
+  // Subscribes to a channel; returns a function that ends it. Except for "events" there is one
+  // subscription per channel: its handler gets "subscribed" first, again whenever it has to start
+  // over, and "error" if the server refuses.
   on(channel, handler, wish) {
     if (channel === "events") return this.#attach(handler);
     const subscription = this.#add(channel, handler, wish);
@@ -91,8 +91,8 @@ class Feed {
     return subscription;
   }
 
-  // Each request has a number: what was sent before its answer belongs to an earlier one, perhaps
-  // of another session.
+  // Each request has a number: messages before its response belong to an earlier one, perhaps of
+  // another session.
   #subscribe(subscription) {
     const { channel, sessionId, outline } = subscription;
     subscription.id = this.next++;

@@ -1,4 +1,4 @@
-// What the whole page shares: who it talks to, which workspace it shows, who sits here.
+// Shared state of the page: the server, the current workspace, the signed-in person.
 
 export const state = {
   workspace: "",
@@ -6,7 +6,7 @@ export const state = {
   operations: new Set(),
   version: "",
   home: "",
-  /** Where the project of the server's own workspace lies, and which workspace that is. */
+  /** The path of the project of the server's own workspace, and the name of that workspace. */
   project: "",
   own: "",
   command: "clew",
@@ -31,6 +31,6 @@ export function remember(key, value) {
   try {
     localStorage.setItem(`clew.${key}`, JSON.stringify(value));
   } catch {
-    /* a browser may forbid it; then nothing is remembered */
+    /* a browser may forbid it; then nothing is stored */
   }
 }

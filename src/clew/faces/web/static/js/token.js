@@ -1,4 +1,4 @@
-// The page before the page: a server with a token shows nothing until somebody signs in.
+// The login page: a server with a token shows nothing until a person signs in.
 
 import { el, replace } from "./dom.js";
 import { title } from "./parts.js";

@@ -1,4 +1,4 @@
-// `z` when nothing was done lately: one's own last writes, each with its way back, however old.
+// `z` without a recent action: the user's last writes, each with Undo, however old.
 
 import { call } from "./api.js";
 import { ago, el } from "./dom.js";

@@ -1,5 +1,5 @@
-// How much waits in the Inbox, on every place: in the tab, in the title, and by a notification of
-// the browser for whoever wants one.
+// The number of Inbox items, on every page: in the tab, in the title, and by an optional browser
+// notification.
 
 import { tryCall } from "./api.js";
 import { setCount } from "./bar.js";
@@ -17,7 +17,7 @@ export function followInbox() {
     if (!timer) timer = window.setTimeout(count, PAUSE);
   };
   feed.on("events", (_event, data) => {
-    // Thoughts are many and never wait for anybody.
+    // Thoughts are numerous and never need a decision.
     if (data.topic && data.topic !== "ledger") soon();
   });
   window.addEventListener("clew-again", soon);
@@ -32,13 +32,14 @@ async function count() {
   timer = 0;
   const found = await tryCall("inbox_list", { limit: 1, max_chars: 20_000 }).catch(() => null);
   if (!found) return;
-  // The Inbox itself shows how much it holds, but tells nobody who has looked away.
+  // The Inbox sets the count itself, but the notification is also needed while it is in the
+  // background.
   if (address().place !== "inbox") setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
   tell(found.counts);
   before = found.counts;
 }
 
-// Only when something new asks, and never while the page is looked at.
+// Only for new items, and never while the page is visible.
 function tell(counts) {
   const asks = (counts.job ?? 0) + (counts.proposal ?? 0);
   const asked = (before?.job ?? 0) + (before?.proposal ?? 0);

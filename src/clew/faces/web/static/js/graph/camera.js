@@ -17,7 +17,7 @@ export class Camera {
     this.#listen();
   }
 
-  // What of the picture is visible, in its own coordinates.
+  // The visible part of the picture, in its own coordinates.
   view(margin = 0) {
     const { clientWidth: width, clientHeight: height } = this.frame;
     return {
@@ -50,7 +50,7 @@ export class Camera {
     this.onMove();
   }
 
-  // How large a picture of this size can be shown as a whole.
+  // The zoom at which a picture of this size fits.
   scaleFor(width, height) {
     const { clientWidth, clientHeight } = this.frame;
     return Math.min(clientWidth / (width + 80), clientHeight / (height + 80), 1);
@@ -164,8 +164,8 @@ export class Camera {
 
 const REST = 250;
 
-// What the camera moves: one element with one transform. While it only moves, the browser keeps what
-// it has painted and shifts it; after a zoom it paints sharp letters.
+// The element that the camera moves, with one transform. While it only moves, the browser keeps the
+// painted layer and shifts it; after a zoom it paints sharp letters.
 export class Layer {
   constructor(element) {
     this.element = element;

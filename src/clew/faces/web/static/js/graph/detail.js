@@ -1,5 +1,5 @@
-// One thought beside the graph: the whole text, what it refers to, its critique, and what the
-// session's shape says.
+// One thought next to the graph: the whole text, its references, its critique, and the shape of the
+// session.
 
 import { call } from "../api.js";
 import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
@@ -17,8 +17,8 @@ export class Detail {
     this.element = el("aside#detail.detail", { "aria-label": "Details", hidden: true });
   }
 
-  // The shape of the thought is there at once, its text comes from the server.
-  // Who opened it with a key goes on inside of it.
+  // The shape of the thought is available immediately, its text is loaded from the server.
+  // If it was opened by a key, the focus moves into it.
   async show(model, openings, record, takesFocus = false) {
     this.record = record;
     this.element.hidden = false;
@@ -107,7 +107,7 @@ function facts(record, thought) {
   );
 }
 
-// The notation of the cipher, for who wants to see it.
+// The notation of the cipher, on request.
 function asWritten(text) {
   const said = String(text);
   if (plainText(said) === said) return null;

@@ -1,4 +1,4 @@
-// What the shape of a whole session says: asked for once, when somebody unfolds it.
+// Findings about the shape of a whole session: requested once, when it is unfolded.
 
 import { tryCall } from "../api.js";
 import { el, replace } from "../dom.js";

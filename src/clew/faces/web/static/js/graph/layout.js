@@ -1,9 +1,9 @@
-// Where everything stands. A chain runs like a snake: one row to the right, the next one back to
-// the left, so that neighbours always touch. Under the row in which a branch starts lies the lane
-// of that branch, and so on inside it.
+// The layout. A chain runs like a snake: one row to the right, the next one back to the left, so
+// that neighbours always touch. The lane of a branch is under the row in which it starts,
+// recursively.
 //
-// Only lanes are kept; where a thought stands follows from its lane and its place in it. So a
-// thought is added, found and shown at a cost that does not grow with the number of thoughts.
+// Only lanes are stored; the position of a thought is computed from its lane and its index in it.
+// So the cost of adding, finding and showing a thought does not grow with the number of thoughts.
 
 import { mixed } from "./marks.js";
 
@@ -19,8 +19,7 @@ export function columnsFor(width) {
 }
 
 export class Layout {
-  // count: how many thoughts to show, from the first; null for all. folded: names of lanes that are
-  // shut.
+  // count: how many thoughts to show, from the first; null for all. folded: names of folded lanes.
   constructor(model, { columns, folded, count }) {
     this.model = model;
     this.columns = columns;
@@ -47,7 +46,7 @@ export class Layout {
     return mixed(this.sum, this.columns).toString(16).padStart(8, "0");
   }
 
-  // Where a thought stands; null when a lane above it is shut, or when it is not there yet.
+  // The position of a thought; null if a lane above it is folded, or if it does not exist yet.
   place(record) {
     const lane = record && this.lanes.get(record.chain);
     if (!lane || record.place >= lane.count || hidden(lane)) return null;
@@ -57,8 +56,8 @@ export class Layout {
     return { x: this.#x(lane, record.place), y: this.#top(lane) + row * STEP_Y + shift };
   }
 
-  // Calls cell(lane, place, x, y) and header(lane, x, y) for what the view holds. With a stride
-  // only every so-manieth row is told, for pictures in which rows are thinner than a dot.
+  // Calls cell(lane, place, x, y) and header(lane, x, y) for the visible part. With a stride only
+  // every n-th row is reported, for pictures in which rows are thinner than a pixel.
   visit(view, cell, header = (_lane, _x, _y) => {}, stride = 1) {
     this.#walk(this.root, 0, { view, cell, header, stride });
   }
@@ -77,8 +76,7 @@ export class Layout {
     this.#stretch(lane, (this.#rows(lane) - before) * STEP_Y);
   }
 
-  // A new lane under the row of its fork point. Where that is not known it stands at the end rather
-  // than nowhere.
+  // A new lane under the row of its fork point. If that is unknown, it is placed at the end.
   #open(name) {
     const { origin } = this.model.chains.get(name);
     const parent = (origin && this.lanes.get(origin.chain)) ?? this.root;

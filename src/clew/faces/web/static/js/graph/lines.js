@@ -1,5 +1,4 @@
-// What is drawn rather than built: lines between thoughts, the bars of lanes, and boxes when one is
-// far away.
+// Canvas drawing: lines between thoughts, the bars of lanes, and boxes when zoomed out.
 
 import { laneHeight, NODE } from "./layout.js";
 
@@ -96,7 +95,7 @@ function connect(pen, from, to) {
   pen.stroke();
 }
 
-// A revision looks back over the heads of what lies between.
+// A revision is drawn as an arc over the thoughts in between.
 function arc(pen, from, to) {
   const start = { x: from.x + NODE.width / 2, y: from.y };
   const end = { x: to.x + NODE.width / 2, y: to.y + (to.y < from.y ? NODE.height : 0) };

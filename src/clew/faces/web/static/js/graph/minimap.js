@@ -45,7 +45,7 @@ export class Minimap {
     return this.stale;
   }
 
-  // Frames what is visible: an element that is moved, so that moving the picture paints nothing.
+  // Frames the visible part: an element that is moved, so that moving the picture paints nothing.
   look(view) {
     const width = (view.right - view.left) * this.across,
       height = (view.bottom - view.top) * this.down;

@@ -1,5 +1,5 @@
 // The elements of the picture: one for each thought in view, one for each lane's name. A node is
-// made once and then only moved; what leaves the view leaves the document.
+// created once and then only moved; one that leaves the view is removed from the document.
 
 import { el, shorten } from "../dom.js";
 import { KINDS, plainText } from "./kinds.js";
@@ -18,7 +18,7 @@ export class Nodes {
     this.found = new Set();
   }
 
-  // Begins a drawing; what is not shown until `end` goes away.
+  // Begins a drawing; nodes that are not shown until `end` are removed.
   begin() {
     this.seen = new Set();
     this.named = new Set();

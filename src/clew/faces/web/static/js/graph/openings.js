@@ -1,5 +1,5 @@
 // The first words of thoughts, fetched in blocks when they come into view and forgotten when they
-// were not looked at for long: a session may be much larger than what one looks at.
+// were not looked at for long: a session may be much larger than its visible part.
 
 const BLOCK = 200,
   KEPT = 40;
@@ -16,7 +16,7 @@ export class Openings {
     this.loading = new Map();
   }
 
-  // The opening of a thought; undefined means that it is on its way.
+  // The opening of a thought; undefined while it is loading.
   get(index) {
     const number = Math.floor(index / BLOCK);
     const block = this.blocks.get(number);
@@ -33,7 +33,7 @@ export class Openings {
     this.#touch(number, block);
   }
 
-  // Resolves to the opening, or to undefined when it cannot be had.
+  // Resolves to the opening, or to undefined if it cannot be loaded.
   async wait(index) {
     for (let tries = 0; tries < 3 && this.get(index) === undefined; tries++) await Promise.all(this.loading.values());
     return this.get(index);

@@ -7,7 +7,7 @@ import { STATUS } from "../facts.js";
 import { link } from "../router.js";
 
 const MOST = 100;
-// As on Now: who wrote within ten minutes is active.
+// As on Now: active means an event within ten minutes.
 const LATELY = 10 * 60 * 1000;
 const PAUSE = 250,
   SOON = 1_000,
@@ -40,7 +40,7 @@ export class SessionList {
     this.rest.textContent = `The newest ${sessions.length} of ${total}; the filter finds the others.`;
   }
 
-  // What happened to any session of the workspace.
+  // Events of any session of the workspace.
   heard(event, data) {
     if (event === "sessions:list" && !this.filter.value.trim()) return this.show(data);
     if (event === "subscribed" || event === "error" || event === "sessions:list") return;
@@ -49,7 +49,7 @@ export class SessionList {
     known.item.thoughtCount += 1;
     known.item.updatedAt = Date.now();
     this.#redraw(known);
-    // An event may come twice around a list; the server's own count has the last word.
+    // An event may be received twice around a list; the server's own count is authoritative.
     this.#later(CHECK);
   }
 
@@ -99,8 +99,8 @@ export class SessionList {
     }, PAUSE);
   }
 
-  // Asks again within this time; while something is due earlier, that will do. Typing always starts
-  // the clock anew.
+  // Requests the list again within this time, unless a request is due earlier. Typing always
+  // restarts the timer.
   #later(pause) {
     const due = Date.now() + pause;
     if (this.waiting && this.due <= due && pause !== PAUSE) return;

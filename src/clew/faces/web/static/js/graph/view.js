@@ -41,7 +41,7 @@ export class GraphView {
   constructor(model, openings, { onSelect, onDraw }) {
     this.onDraw = onDraw;
     this.onSelect = onSelect;
-    // How many thoughts stand in a row while the whole is shown; null fits rows to the window.
+    // The number of thoughts in a row while the whole is shown; null fits rows to the window.
     this.wide = null;
     this.folded = foldedLanes(model.session.id);
     this.count = null;
@@ -74,7 +74,7 @@ export class GraphView {
     this.resizing.observe(this.frame);
   }
 
-  // Another session, or the same one anew.
+  // Another session, or the same one reloaded.
   use(model, openings) {
     this.model = model;
     this.openings = openings;
@@ -94,7 +94,7 @@ export class GraphView {
     this.arrange();
   }
 
-  // The lanes again: after a fold, a scrub, a new size.
+  // Rebuild the lanes: after a fold, a scrub, a resize.
   arrange() {
     this.layout = this.#laidOut(this.#columns());
     this.changed = true;
@@ -106,8 +106,8 @@ export class GraphView {
     return new Layout(this.model, { columns, folded: this.folded, count: this.count });
   }
 
-  // A thought that was chosen stays where it is: the panel beside the picture makes the window
-  // narrower, and that alone must not lay out everything anew.
+  // A selected thought stays where it is: the panel next to the picture makes the window narrower,
+  // and that alone must not cause a new layout.
   #columns() {
     if (this.wide) return this.wide;
     if (this.selected && this.layout) return this.layout.columns;
@@ -175,7 +175,7 @@ export class GraphView {
     this.layer.close();
   }
 
-  // Something is to be shown that was not: the picture is drawn anew in the next frame.
+  // Invalidate: the picture is drawn again in the next frame.
   schedule() {
     this.dirty = true;
     this.#soonMoved();
@@ -189,8 +189,8 @@ export class GraphView {
     });
   }
 
-  // While the camera only moves within what is drawn around the window, the browser shifts what it has
-  // painted: nothing is laid out, drawn or painted. False when more has to be drawn.
+  // While the camera only moves within the margin that is drawn around the window, the browser
+  // shifts the painted layer: no layout, drawing or painting. False if more has to be drawn.
   #slide() {
     const { x, y, scale } = this.camera;
     const dx = x - this.drawnFor.x,
@@ -209,7 +209,7 @@ export class GraphView {
   }
 
   #soon() {
-    // A frame may be on its way that only moves the picture; what arrived meanwhile must be in it.
+    // A frame that only moves the picture may be scheduled; it must include what arrived meanwhile.
     if (this.waiting) this.dirty = true;
     if (this.waiting || this.coming) return;
     const pause = (this.drawnAt ?? 0) + PAUSE - performance.now();
@@ -257,7 +257,7 @@ export class GraphView {
     this.later = setTimeout(() => this.schedule(), 260);
   }
 
-  // What the picture shows now, for whoever wants to compare two of them.
+  // The present state of the picture, to compare two of them.
   #tell() {
     this.isTold = true;
     Object.assign(this.frame.dataset, {
@@ -314,7 +314,7 @@ export class GraphView {
     this.schedule();
   }
 
-  // Far away thoughts are painted and not built, so whoever points at one is told here.
+  // When zoomed out thoughts are painted on a canvas, so this handles the pointer over one.
   #clickFar(event) {
     const record = this.isFar && this.#under(event);
     if (!record) return;

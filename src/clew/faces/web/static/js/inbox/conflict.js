@@ -1,5 +1,5 @@
-// The ways out of a merge conflict: theirs, ours, or field by field. Each can be taken back: the
-// destination gets what it held before, and the conflict waits again.
+// The resolutions of a merge conflict: theirs, ours, or field by field. Each can be undone: the
+// destination gets its former state, and the conflict is open again.
 
 import { call } from "../api.js";
 
@@ -36,7 +36,8 @@ async function resolve({ id }, resolution) {
   return before;
 }
 
-// Writes the mixture where the merge leads, then says that the destination's state stays.
+// Writes the mixture to the destination of the merge, then resolves it with the destination's
+// state.
 async function mergeChosen(item) {
   const before = await conflictNow(item.id);
   const choice = choiceOf(item.id);
@@ -54,7 +55,7 @@ const given = (fields) =>
 
 const write = ({ into, doc }, op) => call("graph_apply", { branch: into, doc, ops: [op] });
 
-// What the destination held before the decision, written again.
+// Restores the state of the destination before the decision.
 function stateBefore({ kind, ours, theirs }) {
   const there = ours && !ours.deleted;
   if (kind === "edge") {
@@ -97,7 +98,7 @@ export const conflictWays = ({ facts }) => [
     name: "theirs",
     words: `Take what is on ${facts.from}`,
     run: (item) => resolve(item, "use_from"),
-    // A card that was removed took its links along, and nobody knows them any more.
+    // Removing a card also removes its links, which are not stored, so it cannot be undone.
     undo: facts.removes ? undefined : takeBack,
     final: facts.removes ? "the card goes, and its links with it" : undefined,
     said: ({ facts: { from } }) => `Taken from ${from}`,

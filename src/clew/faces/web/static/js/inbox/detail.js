@@ -1,5 +1,5 @@
-// The chosen item of the Inbox: what it asks, who asks, both sides of it, and what happens if nobody
-// decides.
+// The selected item of the Inbox: the question, who asks, both sides of it, and the default
+// outcome.
 
 import { tryCall } from "../api.js";
 import { threadPart, threadsOf } from "../comments.js";
@@ -32,7 +32,7 @@ export const KIND_ICONS = { review: "review", proof: "receipt" };
 const decision = async ({ id, until_ms: until }) => ({
   view: until ? null : await tryCall("decision_view", { id, max_chars: 200_000 }),
 });
-// What has to be asked for: only of the one that is looked at.
+// Data that has to be requested: only for the selected item.
 const MORE = {
   proposal: decision,
   contradiction: decision,
@@ -115,11 +115,11 @@ const VERBS = {
   signal: "captured by",
 };
 
-// In one sentence why it waits.
+// The reason why it waits, in one sentence.
 function sentencePart(item, { view }) {
   if (item.kind === "contradiction" || view?.cards.some(({ role }) => role === "against"))
     return el("p#against.advice", { key: "note" }, disputeWords(item, view));
-  // How it was closed stands with its proofs.
+  // How it was closed is shown with its proofs.
   if (!item.note || /^(UNPROVEN|CLAIMED): /.test(item.note)) return null;
   return el("div", { key: "note" }, prose(item.note));
 }
@@ -164,7 +164,7 @@ function aboutPart(item) {
   );
 }
 
-// What cannot be undone is said before it is done.
+// Warn before an action that cannot be undone.
 function finalWords(item, { view }) {
   const final = waysOf(item, view).filter((way) => way.final);
   if (!final.length) return null;

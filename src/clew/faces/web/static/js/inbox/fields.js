@@ -1,5 +1,5 @@
-// A merge conflict field by field: for each field that differs, ours or theirs, and what stood there
-// before the two parted. What both sides have alike is not shown.
+// A merge conflict field by field: for each field that differs, ours or theirs, and the common
+// base. Equal fields are not shown.
 
 import { el } from "../dom.js";
 import { badge } from "../parts.js";

@@ -1,4 +1,4 @@
-// What an address of the Inbox names and waits no more: how it was decided, by whom, and the way back.
+// An Inbox item that is already decided: the decision, by whom, and how to undo it.
 
 import { call, Refused, undoWrites } from "../api.js";
 import { ago, el } from "../dom.js";

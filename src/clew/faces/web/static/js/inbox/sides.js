@@ -1,5 +1,5 @@
-// The sides of a decision as cards beside each other: what each record says and why, who wrote it and
-// when, the task it came from, what rests on it, and how that work was last proven.
+// The sides of a decision as cards side by side: the text of each record with its reason, author
+// and time, the task it came from, what depends on it, and how that work was last proven.
 
 import { changed, marked } from "../differences.js";
 import { ago, el } from "../dom.js";
@@ -88,7 +88,7 @@ function proofWords(proof) {
   ];
 }
 
-// Field by field what an edit would change.
+// The changes of an edit, field by field.
 export function changeList({ changes = [] }) {
   if (!changes.length) return null;
   const many = new Set(changes.map(({ id }) => id)).size > 1;

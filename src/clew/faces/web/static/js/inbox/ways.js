@@ -1,6 +1,7 @@
-// What a person can answer to everything that waits, by kind. Each answer is one operation of the
-// server, the one that agents call; what it wrote is undone by `undo`, except where it says otherwise (`final`, `undo`). Keys are the same everywhere: `a`
-// accepts, `r` rejects after asking why, `e` edits first, digits choose between sides.
+// The actions of a person for each kind of Inbox item. Each action is one operation of the server,
+// the one that agents call; its writes are undone by `undo`, unless declared otherwise (`final`,
+// `undo`). Keys are the same everywhere: `a` accepts, `r` rejects after asking why, `e` edits
+// first, digits choose between sides.
 
 import { call } from "../api.js";
 import { provingCommand } from "../commands.js";
@@ -39,7 +40,7 @@ const words = (card) => [
   { name: "why", words: "Why", value: card?.why, rows: 3 },
 ];
 
-// Only what was changed is sent: what somebody else wrote meanwhile is not written over.
+// Only changed fields are sent, so that concurrent changes of others are not overwritten.
 const edited = (card, { statement, why }) => ({
   statement: statement === card.statement ? undefined : statement,
   why: why === (card.why ?? "") ? undefined : why,
@@ -49,7 +50,7 @@ const newest = (view) => view?.cards.findLast(({ role }) => role === "new");
 const against = (view) => (view?.cards ?? []).filter(({ role }) => role === "against");
 const replaced = (view) => (view?.cards ?? []).filter(({ role }) => role === "replaced");
 
-// A record and those that it contradicts. Which one is meant stands in words, never in a place.
+// A record and those that it contradicts. Which one is meant is stated in words, never by position.
 function dispute(view) {
   const others = against(view).map(({ id }) => id);
   const many = others.length > 1;
@@ -276,7 +277,7 @@ const signal = [
   },
 ];
 
-// A step that nobody has seen proven: the command that proves it, or the step is not done after all.
+// A step without proof: the command that proves it, or reopen the step.
 const proof = ({ facts }) => [
   {
     key: "a",
@@ -323,8 +324,8 @@ const WAYS = {
 };
 
 /**
- * What can be answered. `view` is what decision_view said of it; without it (several are picked, or it
- * is still on its way) only what needs no look at the other side.
+ * The available actions. `view` is the result of decision_view; without it (several are selected,
+ * or it is still loading) only those that do not require reading the other side.
  * @returns {Way[]}
  */
 export function waysOf(item, view = null) {
@@ -351,7 +352,7 @@ export const DAYS = [
   ["30", "In a month"],
 ];
 
-// What waits as a proposal, however it is listed.
+// Whether it is a proposal, however it is listed.
 const isProposal = ({ id }) => id.startsWith("P-");
 
 // Later, with a day: a proposal is deferred, which agents respect; everything else comes back here.

@@ -1,4 +1,4 @@
-// What can be done with a record, by its kind: one table for the panel, the Inbox and Ctrl-K. Each
+// The actions on a record, by its kind: one table for the panel, the Inbox and Ctrl-K. Each
 // action runs the operation that agents call, with the same checks.
 
 import { call, recorded } from "../api.js";
@@ -38,7 +38,7 @@ const RETRACT = {
     { name: "instead", words: "What holds instead (optional)", kind: "record" },
   ],
   run: (view, { why, instead }) => call("retract", { id: view.id, why, replaced_by: instead || undefined }),
-  // What somebody else wrote is taken back only when a person agrees.
+  // Undoing a write of another author requires a person.
   said: ({ waits_for: proposal }) => (proposal ? `Proposed as ${proposal}; it waits in the Inbox` : "Withdrawn"),
 };
 
@@ -65,7 +65,7 @@ const mayRetract = (view) =>
   !view.retraction &&
   ((STANDING.includes(view.kind) && !isOver(view.kind, view.status)) || RETRACTED.includes(view.kind));
 
-// The whole statement, where the title is only its beginning.
+// The whole statement, if the title is only its beginning.
 const statementOf = (view) => view.shown?.block?.fields?.Statement || view.title;
 
 const editFields = (view) => [
@@ -89,7 +89,7 @@ const EDIT = {
   said: "Saved",
 };
 
-// What an edit would contradict is said before it is saved, with the answers that settle it.
+// Contradictions of an edit are shown before it is saved, with the options that resolve them.
 function contradictionWays(problem) {
   const against = problem.envelope?.error?.details?.contradicts ?? [];
   if (!against.length) return [];
@@ -164,7 +164,7 @@ const TABLE = {
   ],
 };
 
-// Runs an action: asks for what it needs, does it, says what came of it. Returns whether it worked.
+// Runs an action: asks for its input, executes it, shows the result. Returns whether it succeeded.
 export async function perform(action, view, button = document.createElement("button")) {
   const own = action.undo && ((result) => action.undo(view, result));
   const undo = action.final ? null : own;
@@ -186,7 +186,7 @@ export async function perform(action, view, button = document.createElement("but
 
 export const actionBar = (view) => buttonsOf(actionsOf(view), view);
 
-// Some of what can be done, for a place that shows only part of a record.
+// A subset of the actions, for a place that shows only part of a record.
 export const actionButtons = (view, names) =>
   buttonsOf(
     actionsOf(view).filter(({ name }) => names.includes(name)),

@@ -1,5 +1,6 @@
-// What is special to a kind: the steps and proofs of a task, the thread of a job, the sides of a
-// contradiction, the fields of a conflict. Each is asked for when a record of its kind is opened.
+// Content that is specific to a kind: the steps and proofs of a task, the thread of a job, the
+// sides of a contradiction, the fields of a conflict. Each is loaded when a record of its kind is
+// opened.
 
 const BODIES = {
   task: () => import("./work.js").then(({ taskBody }) => taskBody),

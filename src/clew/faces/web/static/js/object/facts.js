@@ -1,11 +1,11 @@
-// The facts of a record as a short list: what its store keeps besides what is said above.
+// The facts of a record as a short list: the fields of its store that are not shown above.
 
 import { ago, el } from "../dom.js";
 import { badge, idLink, proofBadge } from "../parts.js";
 import { byWords } from "../people.js";
 import { link } from "../router.js";
 
-// Said above in words of its own, or of no use to who reads.
+// Already shown above, or of no use to a reader.
 const HIDDEN = new Set(
   (
     "Date Status Statement Title Text Rationale Excerpt Ops Fingerprint ProposalId Rollback Created ContentHash Snapshot" +
@@ -41,7 +41,7 @@ const isEmpty = (value) =>
 function blockFacts({ shown, incoming, outgoing, chain }) {
   const fields = shown?.block?.fields ?? {};
   const others = new Set([...incoming, ...outgoing, ...chain].map(({ id }) => id));
-  // What only names records that stand among the links or in the chain is said there, by their titles.
+  // Fields that only name records are omitted if the links or the chain show these by their titles.
   const isLinked = (value) =>
     [value].flat().every((part) =>
       String(part)

@@ -1,5 +1,5 @@
-// The check that a rule or decision carries. Agents propose checks; only a person approves one, or
-// takes it back: the server believes it of somebody who signed in here.
+// The check that a rule or decision carries. Agents propose checks; only a person approves or
+// withdraws one: the server requires a signed-in person.
 
 import { call, tryCall } from "../api.js";
 import { ago, el } from "../dom.js";

@@ -1,4 +1,5 @@
-// What a job asks and reports: how its runner is, the thread, and the answer to it.
+// The questions and reports of a job: the state of its runner, the thread, and the form for a
+// reply.
 
 import { call } from "../api.js";
 import { ago, el } from "../dom.js";
@@ -47,7 +48,7 @@ const SPOKEN = new Set(["manager", "question", "error", "progress", "checkpoint"
 
 function message(event, job, runner) {
   const mine = event.kind === "manager" || event.kind === "message";
-  // A message need not lead to the job in which it stands.
+  // A message does not link to the job that contains it.
   const refs = (event.refs ?? []).filter((ref) => ref !== job);
   return el(
     "li",

@@ -1,4 +1,4 @@
-// The panel beside whatever is shown: one record, opened by its address `#/WORKSPACE/o/ID` from
+// The panel next to any view: one record, opened by its address `#/WORKSPACE/o/ID` from
 // anywhere. Escape closes it, Back goes to the record before.
 
 import { el, replace } from "../dom.js";

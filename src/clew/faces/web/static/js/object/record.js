@@ -1,6 +1,5 @@
-// One record as a person reads it, in one layout for every kind: what it says, who wrote it and
-// when, where it came from, what can be done, what is special to its kind, links both ways,
-// versions.
+// One record as a person reads it, in one layout for every kind: text, author and time, origin,
+// actions, content specific to its kind, links in both directions, versions.
 
 import { call } from "../api.js";
 import { threadPart, threadsOf } from "../comments.js";
@@ -22,11 +21,11 @@ import { bodyOf } from "./bodies.js";
 import { factsOf } from "./facts.js";
 
 const PAUSE = 400;
-// A runner's lease runs out without anybody writing a word.
+// A runner's lease expires without an event.
 const LEASES = 5_000;
 const PENDING = [STATUS.STAGED, STATUS.DEFERRED];
 
-// Draws the record into `body` and keeps it true while others write. Returns the call that ends it.
+// Draws the record into `body` and updates it while others write. Returns a function that ends it.
 export async function followRecord(body, id, level = "h2") {
   let known = new Set([id]);
   const draw = async () => {
@@ -84,7 +83,7 @@ export function recordParts(view, own, level = "h2") {
   ];
 }
 
-// What surrounds it, as a tree; in a place of its own, for it needs the room.
+// Its neighbourhood, as a tree; on a separate page, because it needs the room.
 const aroundLink = ({ id }) =>
   el("a.button", { href: link("know", "around", id), key: "around", data: { act: "around" } }, "Around it");
 
@@ -189,7 +188,7 @@ function chainLine(chain) {
   );
 }
 
-// Steps of a task and tasks of a plan stand above already, with more about each.
+// Steps of a task and tasks of a plan are already shown above, with more details.
 const PARTS_SHOWN = ["task", "plan", "session"];
 
 function linksPart({ kind, incoming: all, outgoing, more_links: more }) {
@@ -222,7 +221,7 @@ function linksPart({ kind, incoming: all, outgoing, more_links: more }) {
   );
 }
 
-// Two records may say the same of each other, each in its own field: then it stands there once.
+// Two records may state the same link, each in its own field: then it is shown once.
 function grouped(links) {
   const groups = new Map();
   for (const { item, name } of links) {
@@ -248,8 +247,8 @@ function wayBack({ id, kind }, { undo, said, seq }, words) {
   );
 }
 
-// A version by which the record ended says so. What its author wrote and nothing held back was approved by nobody,
-// and nobody but a person approves.
+// A version that ended the record has the label of its state. "apply" counts as an approval only if
+// a person other than the author did it.
 function originOf({ origin, agent, status }, { author, kind }, isFirst) {
   if (!isFirst && (isOver(kind, status) || kind === "proposal")) return stateWord(kind, status);
   if (origin !== "apply" || (isPerson(agent) && agent !== author)) return ORIGINS[origin] ?? origin;

@@ -1,4 +1,4 @@
-// What the panel adds for reasoning: the way into the graph, and the newest thoughts.
+// The part of the panel for reasoning: a link to the graph, and the newest thoughts.
 
 import { el, shorten } from "../dom.js";
 import { THOUGHT_KINDS } from "../facts.js";

@@ -1,4 +1,4 @@
-// A record on a page of its own: what a shared address shows when nothing else is open.
+// A record on a page of its own: shown for a shared address when nothing else is open.
 
 import { el, replace } from "../dom.js";
 import { followRecord } from "./record.js";

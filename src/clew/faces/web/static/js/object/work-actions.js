@@ -1,4 +1,4 @@
-// What can be done with work: plans, tasks, steps and jobs.
+// Actions on work: plans, tasks, steps and jobs.
 
 import { call } from "../api.js";
 import { el } from "../dom.js";

@@ -61,7 +61,7 @@ export function proofsPart({ id, kind, proofs = [], proven = [], shown }) {
   const receipts = proofs.slice(0, 12);
   if (!receipts.length) return null;
   const task = kind === "step" ? shown.task : id;
-  // Before a step is closed its own receipts say what was run.
+  // Before a step is closed its own receipts list the runs.
   const again = provingCommand(task, proven.length ? proven : receipts.map(proofOf));
   return el(
     "section.part.proofs",
@@ -75,7 +75,7 @@ export function proofsPart({ id, kind, proofs = [], proven = [], shown }) {
   );
 }
 
-// What a receipt alone says about proving it again: only what Clew saw can be repeated by it.
+// Whether a receipt alone can be proven again: only a run that Clew recorded can be repeated.
 const proofOf = ({ id, path, grade, source, command: line }) => ({
   path,
   state: grade,

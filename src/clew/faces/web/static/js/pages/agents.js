@@ -1,4 +1,4 @@
-// Who works here, and what one of them did, in sentences and complete.
+// Who works here, and the complete activity of one of them, in sentences.
 
 import { call } from "../api.js";
 import { el, replace } from "../dom.js";

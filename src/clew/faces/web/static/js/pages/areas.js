@@ -1,5 +1,5 @@
-// The areas of the system as a table with bars: how much is known in each, what is open or disputed
-// there, when it was last written about. Its name leads to the area, its bar to its records.
+// The areas of the system as a table with bars: the number of records in each, open and disputed
+// ones, and the last change. Its name leads to the area, its bar to its records.
 
 import { call } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
@@ -85,7 +85,7 @@ function fileTable(files) {
   );
 }
 
-// How much is known as a bar, with the number beside it.
+// The number of records as a bar, with the number next to it.
 function bar({ holds, title: name }, most, href) {
   return el(
     "a.known",

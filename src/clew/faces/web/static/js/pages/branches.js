@@ -1,5 +1,5 @@
-// Branches: what one has that another has not (cards with their changed fields, links, notes), and
-// merging it. What both changed differently is decided in the Inbox.
+// Branches: the difference between two (cards with their changed fields, links, notes), and
+// merging. Conflicts are resolved in the Inbox.
 
 import { call, tryCall } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
@@ -69,7 +69,7 @@ function chooser(names, chosen, { label, id, pick }) {
 }
 
 async function differenceParts(from, asked, names) {
-  // Branches that somebody named come first: those of tasks and plans mostly hold nothing.
+  // Branches with a given name come first: those of tasks and plans are mostly empty.
   const others = [...names.keys()].filter((name) => name !== from);
   const to = asked ?? others.find((name) => !isWork(name)) ?? others[0];
   if (!to)

@@ -1,4 +1,4 @@
-// Home: how much waits for a decision, and what was done meanwhile, in sentences.
+// Home: the number of pending decisions, and the activity meanwhile, in sentences.
 
 import { call, send, tryCall } from "../api.js";
 import { el, replace } from "../dom.js";
@@ -32,7 +32,7 @@ export async function show(main, _parts, query) {
     const isNew = isEmpty({ inbox, found, figures });
     if (isNew) state.clients = (await send("/page/state")).clients ?? [];
     clearTimeout(again);
-    // Connecting writes no event, so an empty store is looked at until something is written.
+    // Connecting writes no event, so an empty store is polled until something is written.
     if (isNew) again = setTimeout(() => draw().catch(() => {}), LOOK);
     redraw(body, [
       head("Home", `Workspace ${state.workspace}`),

@@ -1,6 +1,6 @@
 // The Inbox: everything that waits for a person, in one list with one detail and one set of keys.
-// What is listed stays where it is: arrivals wait behind a button, what others dealt with is marked
-// in place, so nothing changes under a pointer.
+// Listed items keep their position: new ones wait behind a button, items that others decided are
+// marked in place, so nothing changes under a pointer.
 
 import { call, recorded } from "../api.js";
 import { setCount } from "../bar.js";
@@ -20,7 +20,7 @@ import { address, link, rewrite } from "../router.js";
 
 const MOST = 200,
   PAUSE = 1200;
-// A press right after the detail changed was meant for what stood there before.
+// A click right after the detail changed was meant for its former content.
 const GUARD = 350;
 
 export async function show(main, parts, query) {
@@ -99,7 +99,8 @@ class InboxPage {
     return this.items.find((item) => keyOf(item) === this.chosen && !this.gone.has(this.chosen));
   }
 
-  // Asks what waits. The first answer is the list; later ones only say what is new and what is gone.
+  // Loads the pending items. The first response is the list; later ones only give new and removed
+  // items.
   async look() {
     const found = await call("inbox_list", {
       later: this.later,
@@ -110,7 +111,7 @@ class InboxPage {
     this.found = found;
     this.known = new Map(found.items.map((item) => [keyOf(item), item]));
     if (!this.items.length) this.items = found.items;
-    // What is missing was dealt with, unless the answer was too long to name everything.
+    // A missing item was decided, unless the response was truncated.
     const whole = found.next_offset === null;
     for (const item of this.items)
       if (this.known.has(keyOf(item))) this.gone.delete(keyOf(item));
@@ -126,7 +127,7 @@ class InboxPage {
     this.first = false;
   }
 
-  // How many wait, by kind: what the server said last, without what was dealt with here since.
+  // The number of pending items by kind: from the last response, without those decided here since.
   get counts() {
     const counts = { ...this.found?.counts };
     if (this.later) return counts;
@@ -143,8 +144,8 @@ class InboxPage {
     return [...this.known.keys()].filter((key) => !listed.has(key)).length;
   }
 
-  // What the address names, also when the Inbox lists it under another id. What waits no more is said
-  // to be so: nothing else takes its place, and no key acts on a stranger.
+  // The item of the address, even if the Inbox lists it under another id. A decided item is shown
+  // as decided: no other one replaces it, and no key acts on another item.
   chooseFirst() {
     if (this.wanted) {
       const wanted = this.named(this.wanted);
@@ -206,7 +207,7 @@ class InboxPage {
     this.draw();
   }
 
-  // What was dealt with goes, what came in the meantime takes its place.
+  // Removes decided items and inserts new ones.
   refresh() {
     this.top.style.height = "";
     this.items = [...this.known.values()];
@@ -241,7 +242,7 @@ class InboxPage {
       .catch(problemNotice);
   }
 
-  // What is known of the chosen one, asked for again: a question was asked, or an answer came.
+  // Reloads the data of the selected item: a question or an answer was added.
   async lookAgain() {
     const { now, chosen } = this;
     if (!now) return;
@@ -251,7 +252,7 @@ class InboxPage {
     this.drawDetail();
   }
 
-  // The frame says for how long presses on the detail are not taken.
+  // The frame shows for how long clicks on the detail are ignored.
   guard() {
     this.frame.dataset.fresh = "";
     clearTimeout(this.calm);
@@ -299,13 +300,13 @@ class InboxPage {
     this.draw();
   }
 
-  // The ones that are acted on: those picked, else the chosen one.
+  // The items that an action applies to: those picked, else the selected one.
   get meant() {
     const picked = this.items.filter((item) => this.picked.has(keyOf(item)) && !this.gone.has(keyOf(item)));
     return picked.length ? picked : this.now ? [this.now] : [];
   }
 
-  // What a key or a button answers, for everything that is meant by it.
+  // Runs the action of a key or button for all items that it applies to.
   pairsOf(choose) {
     const many = this.meant.length > 1;
     return this.meant
@@ -346,7 +347,7 @@ class InboxPage {
     }
   }
 
-  // One refusal of one is shown where its words were typed; of many the others go on.
+  // The refusal of a single item is shown in its form; of many items the others continue.
   async answer(pairs, given) {
     const done = [];
     for (const pair of pairs) {
@@ -512,8 +513,8 @@ class InboxPage {
     );
   }
 
-  // News may make the head taller, with a kind that was not there before; until somebody asks for
-  // what is new it keeps its height, so that no row moves under a pointer.
+  // New items may make the header taller, with a new kind; it keeps its height until they are
+  // shown, so that no row moves under a pointer.
   holdHead() {
     if (this.top.offsetHeight) this.top.style.height = `${this.top.offsetHeight}px`;
   }
@@ -575,7 +576,7 @@ class InboxPage {
     return el("a.button.only-small", { key: "back", href: this.place("") }, "‹ Inbox");
   }
 
-  // What several buttons and keys act on is listed, so that nobody answers for what is not seen.
+  // Lists the picked items, so that no action applies to one that is not visible.
   pickedParts() {
     const { meant } = this;
     return [
@@ -651,7 +652,8 @@ class InboxPage {
   }
 }
 
-// What tells rows with alike titles apart: the task of unproven work, the other side of a contradiction.
+// Distinguishes rows with similar titles: the task of unproven work, the other side of a
+// contradiction.
 function contextOf(item) {
   const [other] = item.facts.older ?? [];
   if (other) return ` · against “${shorten(other.title, 60)}”`;

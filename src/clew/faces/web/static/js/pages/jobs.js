@@ -20,7 +20,7 @@ export async function show(main, [id]) {
     if (!page.isConnected) replace(main, page);
   };
   const end = await keepDrawn(draw, (event) => event.topic === "jobs");
-  // A lease runs out without anybody writing a word.
+  // A lease expires without an event.
   const leases = setInterval(() => void draw().catch(() => {}), LEASES);
   return () => {
     clearInterval(leases);

@@ -1,6 +1,5 @@
-// All records as lists: what there is by kind, status, area and author at the left, the records
-// themselves at the right. Every filter is in the address, so a list can be shared, and Back leads
-// to the one before.
+// All records as lists: filters by kind, status, area and author at the left, the records at the
+// right. Every filter is in the address, so a list can be shared, and Back leads to the one before.
 
 import { call } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
@@ -20,7 +19,7 @@ const PAGE = 50,
   FACETS = 12;
 const FILTERS = ["kind", "status", "author", "area", "words", "overdue", "stale", "page"];
 
-// What an address asks for; `status` may be asked for as none.
+// Parses the filters of an address; `status` may be explicitly none.
 /** @returns {Record<string, any>} */
 const readAsked = (query) =>
   Object.fromEntries(FILTERS.filter((name) => query.get(name)).map((name) => [name, query.get(name)]));
@@ -50,7 +49,8 @@ const NONE = "-";
 export async function show(main, _parts, query) {
   const view = new Library(main, query);
   title("Records", "Know");
-  // What holds shows at once how it stands now; what would move the rows waits until it is asked for.
+  // Status changes of shown records are drawn immediately; changes that would move rows wait for a
+  // click.
   const heard = (event) => matters(event) && view.hear(event);
   const end = await keepDrawn(() => view.look(), heard, PAUSE);
   return {
@@ -71,14 +71,14 @@ class Library {
     this.shown = "";
     this.turn = 0;
     this.ended = false;
-    /** Whether somebody else has written since the list was drawn. */
+    /** Whether others have written since the list was drawn. */
     this.others = false;
     this.rail = el("aside.rail", { "aria-label": "Filters", data: { scroll: "rail" } });
     this.body = el("section.rows-of", { data: { scroll: "records" } });
     this.page = el("div.library", this.rail, this.body);
   }
 
-  // One's own writes are shown at once: whoever wrote knows that the rows move.
+  // The user's own writes are shown immediately: moving rows are expected then.
   hear({ agent }) {
     this.others ||= !isMe(agent);
     return true;
@@ -101,11 +101,11 @@ class Library {
     return field;
   }
 
-  // News came, or nothing was drawn yet.
+  // There are new events, or nothing was drawn yet.
   async look() {
     const { asked } = this;
     const found = await fetchList(asked);
-    // Meanwhile another list may have been asked for: this one is nobody's any more.
+    // Another list may have been requested meanwhile: discard this one.
     if (this.ended || asked !== this.asked) return;
     const ids = found.records.map(({ id }) => id).join("\n");
     const same = !this.shown || ids === this.shown || this.wanted || !this.others;
@@ -129,8 +129,8 @@ class Library {
     this.draw(found, found.records.map(({ id }) => id).join("\n"));
   }
 
-  // What is typed belongs to the list that is shown: the address follows without a new entry, and at
-  // once, so that whoever opens a record now comes back to these words.
+  // Typed words belong to the current list: the address is replaced immediately, without a new
+  // history entry, so that Back from a record returns to these words.
   type() {
     clearTimeout(this.timer);
     const asked = { ...this.asked, words: this.field.value.trim(), page: "" };
@@ -146,7 +146,7 @@ class Library {
     if (!this.page.isConnected) replace(this.main, this.page);
   }
 
-  // Rows stay where they are under the reader's eyes until somebody asks for the new ones.
+  // Rows keep their position until the new ones are requested.
   hold(found, ids) {
     const known = new Set(this.shown.split("\n"));
     const button = el(
@@ -209,7 +209,7 @@ function countWords({ total, offset, records }, asked) {
   return `${range}${total} ${total === 1 ? "record" : "records"}${tail}`;
 }
 
-// What narrows the list, each with a way to take it off.
+// The active filters, each with a button to remove it.
 function chosenFilters(asked, found) {
   const areas = new Map(found.areas.map(({ id, title: words }) => [id, words]));
   const words = {
@@ -265,7 +265,7 @@ function railParts(found, asked) {
   );
 }
 
-// Proofs over files that changed since; they stand among work, so the kind is asked for with it.
+// Proofs over files that changed since; they belong to work, so the filter includes the kind.
 const staleGroup = (asked) =>
   el(
     "section.facet-group",
@@ -288,7 +288,7 @@ const staleGroup = (asked) =>
     ),
   );
 
-// The words that badges have; several statuses that mean one state are told apart by their own.
+// The labels of badges; several statuses of one state are distinguished by their own.
 const STATUS_WORDS = {
   [STATUS.ACTIVE]: "in force",
   [STATUS.SUPERSEDED]: "replaced",
@@ -304,7 +304,7 @@ function statusWords(name) {
 const kindRow = (kind) =>
   kind === "" ? "what is known" : kind === "any" ? "everything" : [el("span.kind", icon(kind)), kindWord(kind)];
 
-// A press chooses, a second press takes it back.
+// A click sets the filter, a second click removes it.
 function facetGroup(words, name, values, asked, say, more = null) {
   const chosen = asked[name] ?? "";
   const known = values.some(([value]) => value === chosen) || !chosen;

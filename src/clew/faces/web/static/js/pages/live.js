@@ -1,4 +1,4 @@
-// Now: who works, and what they are doing, in sentences.
+// Now: who works, and their activity, in sentences.
 
 import { call, tryCall } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
@@ -13,7 +13,7 @@ import { digestParts } from "./home/digest.js";
 import { workersOf } from "./live/workers.js";
 
 const PAUSE = 1500;
-// Time goes on, and a lease runs out, without anybody writing a word.
+// Redraw periodically: relative times change and leases expire without an event.
 const TICK = 5_000;
 const ROOM = 1_000_000;
 /** @type {[string, string, number][]} */
@@ -60,7 +60,7 @@ async function look(wanted) {
   return { span, done, workers: workersOf({ line, radar, sessions, done }) };
 }
 
-// Unless a period was chosen, the shortest in which anybody wrote.
+// Unless a period was selected, the shortest one with events.
 async function latest(wanted) {
   const chosen = SPANS.find(([name]) => name === wanted);
   for (const [name, , minutes] of chosen ? [chosen] : SPANS) {
@@ -70,7 +70,7 @@ async function latest(wanted) {
 }
 
 function lead({ workers }) {
-  // A session is what an agent works in, not somebody who works; who reads this knows of oneself.
+  // Sessions are not workers, and the reader is left out.
   const busy = (kind) => workers.filter((one) => one.active && one.kind === kind && !isMe(one.name)).length;
   const counts = [several(busy("agent"), "agent"), several(busy("runner"), "runner")];
   const some = counts.filter((words) => !words.startsWith("0 "));

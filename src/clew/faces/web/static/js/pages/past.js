@@ -1,5 +1,5 @@
-// History: one slider over the whole workspace. What the memory held at that moment, and what was
-// added, changed, closed, taken back or removed since. The moment stands in the address.
+// History: one slider over the whole workspace. The contents of the memory at that time, and what
+// was added, changed, closed, withdrawn or removed since. The time is in the address.
 
 import { call, tryCall } from "../api.js";
 import { el, replace } from "../dom.js";
@@ -90,7 +90,7 @@ const addressOf = (asked) => link("history", asked);
 
 function parts(held, since, asked, more) {
   const to = (change) => addressOf({ ...asked, ...change });
-  // Nothing has changed since now: there it says what is held, unless somebody asks.
+  // Nothing has changed since now, so the default there is the current contents.
   const shown = asked.show || (held.moment.now ? "held" : "since");
   const tab = (name, words) =>
     el("a", { href: to({ show: name }), "aria-current": shown === name ? "page" : null }, words);

@@ -1,5 +1,5 @@
-// All workspaces side by side: what waits in each, who works there, when something was last written,
-// how much is proven; and a search across them.
+// All workspaces side by side: pending items, who works there, the last write, the share of proven
+// work; and a search across them.
 
 import { send, tryCall } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
@@ -83,7 +83,7 @@ function row({ workspace, inbox, agents, last_ms: last, closed, proven }) {
   );
 }
 
-// On a telephone, where the heads of the columns have no room, a cell says what it is.
+// On a phone, without column headers, a cell has its own label.
 const cell = (words, value) => el("td", { data: { words } }, value);
 
 async function searched(words) {

@@ -1,4 +1,4 @@
-// The live graph of a thought session, beside the list of sessions and the details of one thought.
+// The live graph of a thought session, next to the list of sessions and the details of one thought.
 
 import { call, knows } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
@@ -22,7 +22,7 @@ const OPENING = 400,
   HITS = 500;
 const ROOM = 4_000_000;
 const STEP = 350;
-// A session that goes on is opened at its newest thought, where not all of it is in view anyway.
+// An active session is opened at its newest thought, unless all of it is visible anyway.
 const LONG = 15;
 const SPEEDS = [1, 4, 16];
 
@@ -222,7 +222,7 @@ class ReasoningPage {
     this.view.frame.hidden = true;
   }
 
-  // The session comes in parts and is shown when it is whole; what happens meanwhile waits.
+  // The session is loaded in parts and shown when it is complete; events meanwhile are queued.
   #load({ session, thoughts, branchNames, first, last }) {
     if (first) this.incoming = new SessionModel(session);
     if (!this.incoming) return;
@@ -289,7 +289,7 @@ class ReasoningPage {
       several(length, "thought"),
       several(branches, "branch", "branches"),
       several(revisions, "revision"),
-      // Whether somebody thinks on is shown by the dot of the list, which goes grey with time.
+      // Activity is shown by the dot of the list, which turns grey with time.
       session.status === STATUS.ACTIVE ? "" : session.status,
     ]
       .filter(Boolean)
@@ -367,7 +367,7 @@ class ReasoningPage {
     if (last) this.view.show(last.id);
   }
 
-  // The server looks into the whole texts; here are only their openings.
+  // The server searches the whole texts; the page has only their openings.
   async #find(words) {
     const wanted = words.trim();
     this.finding = wanted;

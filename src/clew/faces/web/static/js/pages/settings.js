@@ -1,5 +1,5 @@
-// Settings: who you are, what this browser does, governance, connecting agents, export; and the
-// health of the memory.
+// Settings: account, this browser, governance, connecting agents, export; and the health of the
+// memory.
 
 import { call, keepKey, send, tryCall } from "../api.js";
 import { setTheme, THEMES } from "../bar.js";
@@ -197,7 +197,7 @@ function exportCard() {
   );
 }
 
-// The lines name this very address, so that an agent meets what is looked at here.
+// The lines contain the address of this page, so that an agent uses the same server and workspace.
 function connectCard() {
   return card(
     "Connect an agent",

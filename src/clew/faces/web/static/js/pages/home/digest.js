@@ -8,7 +8,7 @@ import { link, objectLink } from "../../router.js";
 import { remember, remembered } from "../../state.js";
 
 const DAY = 86_400_000;
-// A visit goes on while the pauses are shorter than this: a reload is not a new look.
+// A visit continues while the pauses are shorter than this: a reload is not a new visit.
 const PAUSE = 30 * 60 * 1000;
 
 /** @type {[string, string][]} */
@@ -100,7 +100,7 @@ export const sentenceList = (sentences) =>
 
 const item = (one) => el("li", { key: `${one.verb} ${one.place?.id ?? ""}` }, sentence(one));
 
-// Of many sentences that say the same of other things the first few are read; the rest is one press away.
+// Of many similar sentences only the first few are shown; the rest is one click away.
 function folded(own) {
   const [{ verb }] = own;
   const total = own.reduce((sum, one) => sum + one.total, 0);

@@ -1,5 +1,5 @@
-// How memory does, as small charts: questions that recall could not answer, how much of the work is
-// proven, how memory grows.
+// Small charts of the memory: questions that recall could not answer, the share of proven work, the
+// growth of the memory.
 
 import { ago, day, el, shorten, svg } from "../../dom.js";
 import { card, nothing, several } from "../../parts.js";

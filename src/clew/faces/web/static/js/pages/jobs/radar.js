@@ -1,4 +1,4 @@
-// Runners and jobs; those that need somebody come first and say what they need.
+// Runners and jobs; those that need a person come first, with the reason.
 
 import { call } from "../../api.js";
 import { clewCommand } from "../../commands.js";
@@ -53,7 +53,7 @@ export async function radarParts() {
   ];
 }
 
-// A runner whose lease has run out is offline, whatever it said of itself the last time.
+// A runner with an expired lease is offline, whatever status it reported last.
 export function runnersOf(radar) {
   const gone = (radar?.runner_leases_offline?.runners ?? []).map((runner) => ({
     ...runner,
@@ -71,7 +71,7 @@ function attention(job) {
   return MARKS.find(([name]) => job.attention?.[name]);
 }
 
-// What a job wants of a person, as a badge; null when it wants nothing.
+// What a job needs from a person, as a badge; null if nothing.
 export function attentionBadge(job) {
   const mark = attention(job);
   return mark

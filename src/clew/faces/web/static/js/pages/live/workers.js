@@ -47,7 +47,7 @@ function agentRow({ agent, last }, done) {
   };
 }
 
-// What a runner says of itself counts only as long as its lease.
+// The reported state of a runner is valid only during its lease.
 function runnerRow(runner, radar) {
   const job = runner.active_job_id;
   const offline = runner.status === "offline";

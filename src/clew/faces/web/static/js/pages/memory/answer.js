@@ -1,5 +1,5 @@
-// What recall answered: what clearly answers first, then what is only near, each with how it stands;
-// or that nothing is known. Scores are behind Details.
+// The results of recall: clear answers first, then weak ones, each with its status; or that nothing
+// is known. Scores are behind Details.
 
 import { el, shorten } from "../../dom.js";
 import { STATUS } from "../../facts.js";
@@ -91,7 +91,7 @@ export class Answer {
 const kindOfResult = ({ source, type }) =>
   source === "thought" ? (KINDS[type] ?? "thought") : kindWord(source === "evidence" ? "proof" : type || source);
 
-// What only its store calls so has the word that records have; evidence has the word for what came out.
+// Statuses specific to a store are shown with the label for records; evidence with its outcome.
 const wordOf = ({ source, state, status }) =>
   source === "evidence" ? status : state === STATUS.PENDING ? STATUS.PROPOSED : state;
 

@@ -1,4 +1,4 @@
-// How the memory is: what waits, what a scan finds, what the search index holds.
+// The health of the memory: pending items, findings of a scan, contents of the search index.
 
 import { call, tryCall } from "../../api.js";
 import { el, shorten } from "../../dom.js";
@@ -18,22 +18,22 @@ const CHECKS = {
   code_moved: "code moved",
 };
 
-// Looking must not write: what is shown is read from lists; a scan, which may propose changes, is
-// run by whoever presses the button, and its findings stay until the page is left.
+// Viewing must not write: the content is read from lists; a scan, which may propose changes, is
+// only run by the button, and its findings stay until the page is left.
 let scanned = null;
 /** @type {Map<string, any>} */
 let names = new Map();
 
 const ID = /\b(?:[A-Z]{1,5}-\d{8}-\d{3,}|[A-Z]{1,4}-\d+)\b/g;
 
-// What the findings name by ids, as records with titles.
+// The records that the findings name by ids, with titles.
 async function namesIn(findings) {
   const ids = [...new Set(findings.flatMap(({ message }) => message.match(ID) ?? []))].slice(0, 200);
   const found = ids.length ? await tryCall("record_names", { ids }) : null;
   return new Map((found?.names ?? []).map((record) => [record.id, record]));
 }
 
-// A message with each id told as the title of its record.
+// A message with each id replaced by the title of its record.
 function inWords(message) {
   const parts = [];
   let at = 0;
@@ -96,7 +96,7 @@ export async function healthParts(again) {
   ];
 }
 
-// Findings of one check together, each as a link to what it is about.
+// Findings of one check together, each as a link to its subject.
 function findingsPart({ findings, findings_total: total }) {
   const groups = Map.groupBy(findings, (finding) => finding.check);
   if (!total) return nothing("Nothing to fix.");
@@ -129,7 +129,7 @@ function row(finding) {
   );
 }
 
-// What people call what the index calls after its store.
+// Labels for the sources of the index.
 const SOURCES = { block: "record", evidence: "proof", doc_entry: "note" };
 
 function facts({ items, items_by_source: by, lag, vectors }) {

@@ -1,4 +1,4 @@
-// A question to memory and what it answers.
+// A question to memory and its answer.
 
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
@@ -22,8 +22,8 @@ const HOLDS = [
   ["active", "only what still holds"],
 ];
 
-// Draws the form; returns the call that follows the address: another question is asked, another
-// facet only narrows what is shown.
+// Draws the form; returns a function that follows the address: another question is searched,
+// another facet only filters the view.
 export function showRecall(body, parts, query) {
   const form = new Form();
   const results = el("div#results.stack", { "aria-live": "polite" });

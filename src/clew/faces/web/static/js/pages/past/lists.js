@@ -1,5 +1,5 @@
-// What the workspace held at a moment, and what became of it: counts that are filters, and lists
-// that say what they leave out.
+// The contents of the workspace at a time, and the changes since: counts that are filters, and
+// lists that show how many they omit.
 
 import { changed } from "../../differences.js";
 import { ago, el, shorten } from "../../dom.js";
@@ -117,7 +117,7 @@ export const changeList = (found, more) =>
     );
   });
 
-// What differs, old and new, with the words marked that only one of them has.
+// The difference, old and new, with the words marked that only one of them has.
 function differences(before, now) {
   const differing = ["title", "text", "status"].filter((name) => (before[name] ?? "") !== (now[name] ?? ""));
   if (!differing.length) return el("p.quiet", "its other fields changed");

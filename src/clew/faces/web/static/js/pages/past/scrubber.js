@@ -1,5 +1,5 @@
-// The slider over the whole life of a workspace. Each of its steps is one event; it says the date
-// of each, and the moment it stands at is what the page below shows.
+// The slider over the whole life of a workspace. Each of its steps is one event; it shows the date
+// of each, and the page below shows the workspace at the selected time.
 
 import { el } from "../../dom.js";
 import { happened } from "../../happenings.js";
@@ -7,7 +7,7 @@ import { byWords } from "../../people.js";
 
 const HOUR = 3_600_000;
 const PAUSE = 120;
-// Pixels that a date below the slider takes, and that are beside the slider on a telephone.
+// Width of a date below the slider in pixels, and the width next to the slider on a phone.
 const TICK = 64,
   BUTTONS = 160;
 const PRESETS = [
@@ -86,7 +86,7 @@ export class Scrubber {
     return el("button.icon", { "aria-label": words, onclick: move }, sign);
   }
 
-  // While the hand moves, the date between two known ones is near enough; the answer says it exactly.
+  // While dragging, an interpolated date is close enough; the response gives the exact one.
   slid() {
     const event = Number(this.range.value);
     this.#say(this.#guess(event));
@@ -110,8 +110,8 @@ export class Scrubber {
     this.range.setAttribute("aria-valuetext", words);
   }
 
-  // What the server says of the moment; the slider is left alone while a hand is on its way, or an
-  // answer about where it was would take a step back that was made meanwhile.
+  // Applies the server's response; the slider is not moved while dragging, or a late response would
+  // undo a step made meanwhile.
   show({ moment, marks }, title = "") {
     this.marks = marks.length ? marks : this.marks;
     this.range.max = String(moment.last_event);
@@ -121,7 +121,7 @@ export class Scrubber {
     }
     this.said.textContent = moment.now ? "Now: this is the last thing that happened." : whatHappened(moment, title);
     if (this.day !== document.activeElement && moment.ts_ms) this.day.value = local(moment.ts_ms);
-    // Before it is drawn the slider has no width of its own; beside it are its buttons.
+    // Before it is drawn the slider has no width; its buttons are next to it.
     const room = (100 * TICK) / (this.ticks.clientWidth || innerWidth - BUTTONS);
     this.ticks.replaceChildren(...dayTicks(this.marks, moment.last_event, room));
   }
@@ -144,8 +144,8 @@ const local = (ms) => {
   return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 };
 
-// Where a new day begins, as far as the known moments tell; so many that their words do not touch. `room` is what a
-// date takes, in hundredths of the slider.
+// Positions of new days, from the known times; as many as fit without overlapping labels. `room` is
+// the width of a date in percent of the slider.
 function dayTicks(marks, last, room) {
   const ticks = [];
   let before = "";

@@ -1,4 +1,4 @@
-// Plans with how far they are, and their tasks by status.
+// Plans with their progress, and their tasks by status.
 
 import { call, tryCall } from "../../api.js";
 import { create } from "../../create.js";
@@ -19,7 +19,7 @@ const COLUMNS = [
   [STATUS.WORK_CANCELED, "Canceled"],
 ];
 /**
- * How far work is: what somebody set, else what its steps or tasks say.
+ * The progress of work: the value that was set, else computed from its steps or tasks.
  * @returns {string}
  */
 export function statusOf(work) {
@@ -50,7 +50,7 @@ export async function boardParts() {
   return { parts, tasks: found.tasks };
 }
 
-// What can be made here; on the page of a plan the task goes under it.
+// Actions to create something; on the page of a plan the task is added to it.
 export function newButtons(plan = "") {
   const button = (kind, words, primary) =>
     el(
@@ -61,7 +61,7 @@ export function newButtons(plan = "") {
   return el("div.row", plan ? null : button("plan", "New plan", false), button("task", "New task", true));
 }
 
-// All plans with as many of the tasks as a person looks through; of one plan, when one is named.
+// All plans with a limited number of tasks; of one plan, if one is given.
 export async function readWork(plan) {
   const read = (cursor) =>
     call("tasks_context", {
@@ -95,8 +95,8 @@ function planCard(plan) {
   );
 }
 
-// The columns that hold something, and always those that a task is moved to most.
-// Which tasks have steps that are blocked, and closed ones that nobody has seen proven.
+// The columns that are not empty, and always those that a task is moved to most.
+// Tasks with blocked steps, and with closed steps that are not proven.
 export const readMarks = () => tryCall("tasks_marks");
 
 export function board(tasks, plans, focus, marks) {

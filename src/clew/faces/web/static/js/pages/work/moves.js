@@ -1,5 +1,5 @@
 // Moving a task on the board: by pointer from column to column, by keys, or by its menu. Each is
-// the operation that agents call, and each can be taken back.
+// the operation that agents call, and each can be undone.
 
 import { call } from "../../api.js";
 import { askFields } from "../../forms.js";
@@ -23,7 +23,8 @@ export function setStatus(task, status, button = document.createElement("button"
   return act(button, () => call("tasks_complete", { task: task.id, status }), `${task.title}: ${wordsOf(status)}`);
 }
 
-// What the menu of a card offers; DONE is refused while steps are open, and says which.
+// The options in the menu of a card; DONE is refused while steps are open, and the message lists
+// them.
 export async function askStatus(task) {
   const given = await askFields(
     `Move “${task.title}”`,
@@ -85,7 +86,7 @@ export function drag(event, task) {
     card.style.translate = "";
     mark(null);
     if (!moving) return;
-    // What ends a drag is no click on the link below the pointer.
+    // The end of a drag is not a click on the link below the pointer.
     addEventListener("click", swallow, { capture: true, once: true });
     setTimeout(() => removeEventListener("click", swallow, { capture: true }), 0);
     if (dropped) setStatus(task, column(at)?.dataset.status);

@@ -34,7 +34,7 @@ export function stepTree(steps, known, task) {
   );
 }
 
-// What must hold, unless that is only the title again.
+// The acceptance criteria, unless they only repeat the title.
 export const criteriaOf = ({ title, success_criteria: lines = [] }) => lines.filter((line) => line !== title);
 
 const STEP_ACTIONS = ["close", "block", "unblock", "note"];
@@ -42,7 +42,7 @@ const STEP_ACTIONS = ["close", "block", "unblock", "note"];
 function stepRow(step, task, { evidence, proof, said }) {
   const depth = Math.min(DEEPEST, step.path.split(".").length - 1);
   const kind = stepState(step);
-  // Of an open step only that it failed is known; what a closed one is proven by, is said.
+  // For an open step only a failure is shown; for a closed one its proof.
   const state = step.completed || proof?.state === STATUS.FAILED ? proof?.state : null;
   return el(
     "li",
@@ -82,7 +82,7 @@ const stepButtons = (step, kind, task) =>
     STEP_ACTIONS,
   );
 
-// What was noted while it was worked on and when it was closed, the newest first.
+// Notes from the work on it and from its close, the newest first.
 function noteList(step, notes) {
   if (!notes.length) return null;
   const row = (note) =>
@@ -119,7 +119,7 @@ function list(words, items, code) {
   );
 }
 
-// What was said to hold; of a step that nothing proves no check mark speaks.
+// The checkpoints with their confirmation; not shown for a completed step without proof.
 function gates(step, state) {
   const has = { criteria: criteriaOf(step).length, tests: step.tests?.length };
   const shown = GATES.filter((gate) => has[gate] || step[`require_${gate}`]);
@@ -142,7 +142,7 @@ function proofList(step, proofs, state) {
   );
 }
 
-// Only what Clew saw is green; what somebody said stays what it is.
+// Only a run that Clew recorded is green; a claim is not.
 function proofRow(item, state) {
   const tone = state === "proven" ? "good" : "warn";
   const mark = item.stale

@@ -1,4 +1,4 @@
-// One plan or task: where it stands, what comes next, its steps or tasks, its timeline.
+// One plan or task: its status, the next action, its steps or tasks, its timeline.
 
 import { call, tryCall } from "../../api.js";
 import { provingCommand } from "../../commands.js";
@@ -67,7 +67,7 @@ export async function targetParts(id) {
 
 const WORK_ACTIONS = ["status", "add-step", "edit"];
 
-// How many of its steps a task has closed, as the board has it.
+// The number of closed steps of a task, as on the board.
 function withProgress({ target, steps }) {
   if (target.kind === "plan" || !steps) return target;
   const closed = steps.filter(({ completed }) => completed).length;
@@ -116,7 +116,7 @@ function headOf(target, plans, viewed) {
   );
 }
 
-// The first step that is open, what it must show, and the command that shows it.
+// The first open step, its criteria, and the command that proves it.
 function nextCard(target, steps) {
   if (isEnded(target.kind, target.status)) return null;
   const step = steps.find(({ completed, blocked }) => !completed && !blocked);
@@ -136,7 +136,7 @@ function nextCard(target, steps) {
   );
 }
 
-// What was decided, learned and asked in the task.
+// Decisions, lessons and questions of the task.
 function recordsPart(viewed) {
   const own = (viewed?.incoming ?? []).filter(({ kind }) => KEPT.includes(kind));
   if (!own.length) return null;
@@ -167,7 +167,7 @@ function notes(radar, proofs) {
   );
 }
 
-// What only keeps the books of a step: it is written with the step, or verified when it closes.
+// Bookkeeping events of a step: written with the step, or verified when it closes.
 const BOOKS = ["step_verified", "step_defined", "steps_added"];
 const byPart = (agent) => (agent ? `${byWords(agent)} · ` : "");
 

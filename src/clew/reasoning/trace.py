@@ -196,11 +196,17 @@ def _problems(meta: Json, last: dict[str, int], known: set[int], whole: bool) ->
         found.append(("TOTAL_BELOW_NUMBER", f"thought {number} of {total}"))
     if meta.get("isRevision") and meta.get("revisesThought") is None:
         found.append(("REVISION_WITHOUT_REVISES", "a revision must say which thought it revises"))
+    return found + _unknown_origins(meta, known, whole)
+
+
+def _unknown_origins(meta: Json, known: set[int], whole: bool) -> list[tuple[str, str]]:
+    found = []
     for field in ("branchFromThought", "revisesThought"):
         origin = meta.get(field)
+        if origin is None or origin in known:
+            continue
         # If older entries were not read, a reference to a smaller number may be right.
-        is_later = whole or (bool(known) and origin is not None and origin >= min(known))
-        if origin is not None and origin not in known and is_later:
+        if whole or (known and origin >= min(known)):
             found.append(("UNKNOWN_THOUGHT", f"{field} names thought {origin}, which does not come before"))
     return found
 

@@ -126,11 +126,14 @@ def _search(ctx: Context, args: Recall) -> dict[str, Any]:
     if not args.query.strip():
         return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
     named = sought_kinds(args.kinds or (), args.model_dump(exclude_unset=True, include=ASKED))
-    asked = (
-        (named if is_list else kinds_asked(args.query))
-        if args.as_of is None and args.sources in (None, ["all"])
-        else ()
-    )
+    asked: tuple[str, ...] = ()
+    if args.as_of is None and args.sources in (None, ["all"]):
+        asked = named if is_list else kinds_asked(args.query)
+    return _answered(ctx, args, named, asked)
+
+
+def _answered(ctx: Context, args: Recall, named: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, Any]:
+    """The record that the query names, the newest of the kinds that it asks for, or what ranks best."""
     request = Request(
         query=args.query,
         limit=min(max(args.limit, 1), 100),

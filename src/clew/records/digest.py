@@ -224,33 +224,37 @@ def _gathered(ctx: Context, start: int, end: int) -> dict[str, Told]:
 
 def _name_replaced(ctx: Context, found: Mapping[str, Told], events: Iterable[EventRow]) -> None:
     """Adds to each record that was stored or approved in the period what it replaced."""
-    replaced = [
-        event.subject
-        for event in events
-        if event.type == "block_written" and event.subject and event.payload.get("status") == statuses.SUPERSEDED
-    ]
+    replaced = [event.subject for event in events if event.subject and _is_superseding(event)]
     heirs = {verdict.replaced_by: id for id, verdict in verdicts(ctx, replaced).items() if verdict.replaced_by}
+    heirs |= _of_proposals(events, heirs)
+    sentences = [one for own in found.values() for one in own.values()]
+    for one in sentences:
+        if is_kept(one.verb) or one.verb == "approved":
+            one.replaced |= {id: heirs[id] for id in one.things if id in heirs}
+
+
+def _is_superseding(event: EventRow) -> bool:
+    return event.type == "block_written" and event.payload.get("status") == statuses.SUPERSEDED
+
+
+def _of_proposals(events: Iterable[EventRow], heirs: Mapping[str, str]) -> dict[str, str]:
+    """By applied proposal, what the first of its records replaced."""
+    found = {}
     for event in events:
-        if event.type == "proposal_applied" and event.subject:
-            made = [block for block in event.payload.get("blocks") or () if block in heirs]
-            if made:
-                heirs[event.subject] = heirs[made[0]]
-    for one in (one for own in found.values() for one in own.values() if is_kept(one.verb) or one.verb == "approved"):
-        one.replaced |= {id: heirs[id] for id in one.things if id in heirs}
+        made = [block for block in event.payload.get("blocks") or () if block in heirs]
+        if event.type == "proposal_applied" and event.subject and made:
+            found[event.subject] = heirs[made[0]]
+    return found
 
 
 def _once(events: list[EventRow]) -> list[EventRow]:
     """Removes redundant events: the records that an approval wrote; proposals that ended with the
     decision of a dispute; and proposals that only their author decided, because the records already say
     what was done."""
-    authors = {event.subject: event.agent for event in events if event.type == "proposal_staged"}
     applied = [event for event in events if event.type == "proposal_applied"]
-    own = {
-        event.subject
-        for event in applied
-        if event.payload.get("automatic") or authors.get(event.subject, "") == event.agent
-    }
-    approved = {block for event in applied if event.subject not in own for block in event.payload.get("blocks") or ()}
+    own = _decided_by_their_author(events, applied)
+    of_others = [event for event in applied if event.subject not in own]
+    approved = {block for event in of_others for block in event.payload.get("blocks") or ()}
     left_out = {"block_written": approved, "proposal_staged": own, "proposal_applied": own}
     # All events of one decision have the same timestamp.
     settled = {(event.agent, event.ts_ms) for event in events if event.type == "dispute_decided"}
@@ -260,6 +264,15 @@ def _once(events: list[EventRow]) -> list[EventRow]:
         if event.subject not in left_out.get(event.type, ())
         and not (event.type in ("proposal_applied", "proposal_rejected") and (event.agent, event.ts_ms) in settled)
     ]
+
+
+def _decided_by_their_author(events: list[EventRow], applied: list[EventRow]) -> set[str | None]:
+    authors = {event.subject: event.agent for event in events if event.type == "proposal_staged"}
+    return {
+        event.subject
+        for event in applied
+        if event.payload.get("automatic") or authors.get(event.subject, "") == event.agent
+    }
 
 
 def _events(ctx: Context, after: int, end: int) -> Iterator[EventRow]:

@@ -354,8 +354,12 @@ def _repair(operation: Operation, repaired: Json, error: Any) -> bool:
     if near is not None and near not in repaired:
         repaired[near] = _taken(operation, repaired, near, value)
         return True
-    # Never drop what was meant to restrict the call, or holds most of its content.
-    if operation.destructive or "dry" in name or (known and isinstance(value, dict | list)):
+    return _may_be_dropped(operation, name, is_content=known and isinstance(value, dict | list))
+
+
+def _may_be_dropped(operation: Operation, name: str, is_content: bool) -> bool:
+    """Never drop what was meant to restrict the call, or holds most of its content."""
+    if operation.destructive or "dry" in name or is_content:
         return False
     # Without the argument that selects a record, something else would be written.
     return not (operation.writes and name.removesuffix("s").removesuffix("_id") in SELECTING)

@@ -71,27 +71,39 @@ def tool_meant(name: Any, arguments: Any) -> Suggestion | None:
     if not said and (listed := _kinds_listed(name)):
         return suggest("recall", "recall does this.", "high", kinds=listed)
     for tool in _tools_meant(name):
-        given: Json = {}
-        try:
-            operation = find_operation(tool)
-            given = _given_to(operation, name, arguments)
-            meant = parse(operation, given).model_dump(mode="json", by_alias=True, exclude_unset=True)
-        except ClewError as error:
-            fitted = fitting(operation, given, error)
-            if fitted is not None:
-                left = ", ".join(name for name in given if name not in fitted)
-                return suggest(tool, f"{tool} does this{f', without {left}' if left else ''}.", "high", **fitted)
-            if _is_certain(name, tool, bool(given)) and _lacks(error):
-                return _with_more(tool, error, under_own_names(operation, given))
-            if tool == _changing_verb(name):
-                return None  # the intended change is not clear, and a read is not what was intended
-            continue
-        if says_enough(operation, meant):
-            return suggest(tool, f"{tool} does this.", "high", **meant)
-        if (looked_at := _acted_on(meant)) is not None:
-            return suggest(
-                "open", f"{tool} also needs {' or '.join(operation.input.needs_one_of)}.", "high", id=looked_at
-            )
+        found = _call_of(tool, name, arguments)
+        if found is not None:
+            return found
+        if tool == _changing_verb(name):
+            return None  # the intended change is not clear, and a read is not what was intended
+    return None
+
+
+def _call_of(tool: str, name: str, arguments: Any) -> Suggestion | None:
+    """The call of one tool with these arguments; None if they do not fit it."""
+    operation = find_operation(tool)
+    given: Json = {}
+    try:
+        given = _given_to(operation, name, arguments)
+        meant = parse(operation, given).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    except ClewError as error:
+        return _repaired_call(operation, name, given, error)
+    if says_enough(operation, meant):
+        return suggest(tool, f"{tool} does this.", "high", **meant)
+    looked_at = _acted_on(meant)
+    if looked_at is None:
+        return None
+    return suggest("open", f"{tool} also needs {' or '.join(operation.input.needs_one_of)}.", "high", id=looked_at)
+
+
+def _repaired_call(operation: Operation, name: str, given: Json, error: ClewError) -> Suggestion | None:
+    tool = operation.name
+    fitted = fitting(operation, given, error)
+    if fitted is not None:
+        left = ", ".join(key for key in given if key not in fitted)
+        return suggest(tool, f"{tool} does this{f', without {left}' if left else ''}.", "high", **fitted)
+    if _is_certain(name, tool, bool(given)) and _lacks(error):
+        return _with_more(tool, error, under_own_names(operation, given))
     return None
 
 
@@ -99,17 +111,23 @@ def _given_to(operation: Operation, name: str, arguments: Any) -> Json:
     """The arguments under this tool's names: with the kind that the name implies, and the only id among them as id."""
     given, _ = without_secrets(operation, check_raw(arguments))
     given = {key: value for key, value in given.items() if key != "fmt"}
-    if operation.name == "remember" and next(iter(_words(name)), "") in _ANSWERS:
-        return _answering(operation, given)
     if operation.name == "remember":
-        kind = next((_KIND_OF[word] for word in _words(name) if word in _KIND_OF), None)
-        given = {"kind": kind, **given} if kind is not None and not set(given) & set(KINDS) else given
-        return given if _has_text(operation, given) else _with_all_texts(operation, given)
+        return _remembered(operation, name, given)
     ids = {key: value for key, value in given.items() if _only_id(value) is not None}
     if "id" in operation.input.model_fields and "id" not in under_own_names(operation, given) and len(ids) == 1:
         ((key, value),) = ids.items()
         return {**{other: item for other, item in given.items() if other != key}, "id": _only_id(value)}
     return given
+
+
+def _remembered(operation: Operation, name: str, given: Json) -> Json:
+    words = _words(name)
+    if words and words[0] in _ANSWERS:
+        return _answering(operation, given)
+    kind = next((_KIND_OF[word] for word in words if word in _KIND_OF), None)
+    if kind is not None and not set(given) & set(KINDS):
+        given = {"kind": kind, **given}
+    return given if _has_text(operation, given) else _with_all_texts(operation, given)
 
 
 def _answering(operation: Operation, given: Json) -> Json:
@@ -254,13 +272,10 @@ def near_ids(ctx: Context, given: str, of_work: bool = False) -> list[NearId]:
     digits = _BARE.fullmatch(given.strip())
     if digits is not None:
         numbered = [f"{prefix}-{digits[1]}" for prefix in _prefixes()]
-        known = [*([] if of_work else numbered), f"TASK-{int(digits[1]):03d}"]
-        rows_found = item_reads.items_by_ref(ctx.tx, ctx.workspace, known)
-        return [NearId(row["ref"], row["title"] or "", False) for row in rows_found[:3]]
+        return _known_ids(ctx, [*([] if of_work else numbered), f"TASK-{int(digits[1]):03d}"])[:3]
     several = _ID_IN_LIST.findall(given)
     if len(several) > 1:
-        titles = {row["ref"]: row["title"] or "" for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, several)}
-        return [NearId(id, titles[id], False) for id in several if id in titles][:3]
+        return _known_ids(ctx, several)[:3]
     titled = item_reads.items_titled(ctx.tx, ctx.workspace, given.strip(), 2) if " " in given.strip() else []
     if len(titled) == 1:
         return [NearId(titled[0]["ref"], titled[0]["title"], True)]
@@ -272,9 +287,13 @@ def near_ids(ctx: Context, given: str, of_work: bool = False) -> list[NearId]:
     if head is None:
         return []
     refs = item_reads.refs_starting(ctx.tx, ctx.workspace, f"{head[0].upper()}-")[:MOST_REFS]
-    found = get_close_matches(given.strip().upper(), refs, n=2, cutoff=0.5)
-    rows = {row["ref"]: row["title"] or "" for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, found)}
-    return [NearId(id, rows[id], False) for id in found]
+    return _known_ids(ctx, get_close_matches(given.strip().upper(), refs, n=2, cutoff=0.5))
+
+
+def _known_ids(ctx: Context, ids: list[str]) -> list[NearId]:
+    """Those of the ids that exist, in their order."""
+    titles = {row["ref"]: row["title"] or "" for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)}
+    return [NearId(id, titles[id], False) for id in ids if id in titles]
 
 
 _ID_IN_WORDS = re.compile(r"(?:(?:the|id|record|block|card)\s+)*([a-z]+)\W+([A-Z]+-\d+)", re.IGNORECASE)

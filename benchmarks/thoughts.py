@@ -1,4 +1,5 @@
-"""Thoughts over stdio: what one costs beside a no-op as a session grows, what reads cost, and starting with many."""
+"""Thoughts over stdio: the cost of one compared with a no-op as a session grows, of reads, and of a start with
+many."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Linearizability: many processes on one store, killed at random as are their servers; does one order explain all
-responses?
+"""Linearizability: many processes on one store, killed at random like their servers; does one order explain all?
 
 `lost` counts writes that were acknowledged or read and are not stored, `doubled` those stored twice, `different`
 responses that no order of events explains, and processes with different answers at the end. All must be 0. A seed that

@@ -1,5 +1,4 @@
-"""Cold start over stdio to the `initialize` response, compared with the bare server, with a small and a large
-store."""
+"""Cold start over stdio to the `initialize` response, and of the bare server, with a small and a large store."""
 
 from __future__ import annotations
 

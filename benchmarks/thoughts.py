@@ -1,5 +1,4 @@
-"""Thoughts over stdio: the cost of one compared with a no-op as a session grows, of reads, and of a start with
-many."""
+"""Thoughts over stdio: one compared with a no-op as a session grows, reads, and a start with many."""
 
 from __future__ import annotations
 

@@ -115,8 +115,7 @@ def _steps_of_sqlite(work: Work) -> Iterator[None]:
     traced: list[apsw.Connection] = []
 
     def add(event: dict[str, Any]) -> None:
-        # The full-text index's work on its own tables is excluded: it merges them occasionally, independent of the
-        # writer.
+        # The full-text index's work on its own tables is excluded: it merges them at random times.
         if work.is_ours and OWN_TABLES not in event["sql"]:
             work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 

@@ -134,8 +134,7 @@ def talk(number: int) -> Collection:
 
 
 def _tell(writer: Writer, topic: Topic, teller: str, other: str, chatter: list[str]) -> str:
-    """Writes one event, remark by remark; sometimes without a question for a part of it. Returns the id of the first
-    remark."""
+    """Writes one event, remark by remark; sometimes without a question. Returns the id of the first remark."""
     chance, first = writer.chance, ""
     for told in topic.told:
         if first and chance.random() < LEFT_OUT:

@@ -1,5 +1,4 @@
-"""Trials cached on disk, so that weights and thresholds are fitted again in seconds: gathering asks thousands of
-questions.
+"""Trials cached on disk, so that fitting takes seconds: gathering asks thousands of questions.
 
 A file holds one set asked by one arm. Its name holds a digest of everything that the trials depend on: the code of
 recall and of the index, the shipped numbers, the readers, the data and the model. If any of it changes, they are

@@ -1,5 +1,4 @@
-"""LoCoMo as a measure of retrieval: conversations as items, questions as queries, evidence turns as the relevant
-items.
+"""LoCoMo as a measure of retrieval: conversations as items, questions as queries, evidence turns as relevant items.
 
 The data is not part of Clew (its licence allows measuring only); the path is a parameter.
 """

@@ -91,8 +91,7 @@ def mind_mem_python() -> str | None:
 
 
 def mind_mem(conversation: Conversation) -> Search:
-    """Its scan mode, which is its best at this; each turn is a separate block. All questions are asked in one
-    batch."""
+    """Its scan mode, which is its best at this; each turn is a block. All questions are asked in one batch."""
     questions = [question.text for question in conversation.questions]
     blocks = "\n---\n\n".join(_as_block(turn) for turn in conversation.turns)
     request = {"most": MOST, "blocks": blocks, "questions": questions}

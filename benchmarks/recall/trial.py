@@ -79,8 +79,7 @@ class Trial:
             self.model = KeptVectors(load(files), folder)
 
     def measured(self, held_out: bool) -> dict[str, Any]:
-        """Clew with lexical and, with a model, semantic search; each also with weights that never saw the
-        conversation."""
+        """Clew with lexical and, with a model, semantic search; also with weights that never saw the conversation."""
         self._store()
         result: dict[str, Any] = {"lexical": self._arm("lexical", {})}
         cases = self._cases("lexical", None) if held_out else []

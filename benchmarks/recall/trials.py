@@ -70,7 +70,7 @@ class Trial:
         return hit / hit.sum() if hit.any() else hit
 
     def order(self, weights: Weights) -> list[str]:
-        """As the search would show them: a replacement ranks at least as high as the replaced record, outdated ones
+        """As the search would show them: a replacement ranks at least as high as the old record, outdated ones
         last."""
         scores = self.scores(weights)
         best = dict(zip(self.refs, scores.tolist(), strict=True))

@@ -412,8 +412,7 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
-    """One finding for each installed client: whether its files contain Clew, and whether they still match this
-    release."""
+    """One finding for each installed client: whether its files contain Clew, and whether they match this release."""
     plan = plan_for(settings)
     found = list(statuses(plan, settings.project_root, Journal.open(settings.home)))
     for client in CLIENTS.values():

@@ -33,8 +33,7 @@ def why_nobody_here() -> str:
 
 
 def check_person_here(command: str) -> None:
-    """Refuse if no person can be asked. An agent can fake a terminal: SECURITY.md describes the limits of this
-    check."""
+    """Refuse if no person can be asked. An agent can fake a terminal: SECURITY.md describes the limits."""
     from clew.registry.people import RULE as PERSON_RULE
 
     why = why_nobody_here()

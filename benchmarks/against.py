@@ -1,10 +1,10 @@
-"""The code of today beside an older commit, in one run: `python -m benchmarks against [--commit COMMIT]`.
+"""Compares the current code with an older commit in one run: `python -m benchmarks against [--commit COMMIT]`.
 
-Both are driven over stdio with the same calls, each filling a store of its own with the same 10,000 cards. A round asks
-the old one, twice the new one, and the old one again, so that both meet the machine in the same mood; what the new one
-took of the processor divided by what the old one took is the round's ratio. Both run on the same core, and both are
-started anew several times, because a process can be lucky with its core and its memory for as long as it lives. A row
-gives the median of the ratios and the interval in which it lies with 95 % certainty.
+Both are driven over stdio with the same calls, each with a separate store of the same 10,000 cards. A round calls the
+old one, twice the new one, and the old one again, so that both run under the same load; the ratio of the round is the
+processor time of the new one divided by that of the old one. Both run on the same core, and both are restarted several
+times, because a process may have a fast core or memory layout for its whole lifetime. A row gives the median of the
+ratios and its 95 % confidence interval.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ CARDS = 10_000
 TYPES = ("hypothesis", "test", "evidence", "decision", "question", "note")
 AIM = 1.05
 SITTINGS = 6
-"""So often are the servers started whose calls are measured."""
+"""How often the measured servers are started."""
 
 Sample = tuple[float, float]
-"""Milliseconds by the clock, and of the processor."""
+"""Milliseconds of wall time and of processor time."""
 
 Call = Callable[[int], tuple[str, dict[str, Any]]]
 """The name and the arguments of the call of a round."""
@@ -45,7 +45,7 @@ Call = Callable[[int], tuple[str, dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Tree:
-    """A checkout, the store it fills, and servers that run its code."""
+    """A checkout, its store, and servers that run its code."""
 
     root: Path
     home: Path
@@ -64,7 +64,7 @@ class Tree:
 
 @contextmanager
 def checkout(commit: str, scratch: Path) -> Iterator[Path]:
-    """The files of a commit in a worktree that is gone afterwards."""
+    """A temporary worktree with the files of a commit."""
     place = scratch / "before"
     git = ("git", "-C", str(ROOT))
     subprocess.run((*git, "worktree", "add", "--detach", str(place), commit), check=True, capture_output=True)
@@ -111,7 +111,7 @@ def fill(tree: Tree, cards: int) -> None:
 
 
 def questions(cards: int, count: int) -> list[str]:
-    """Four words each, of those that the cards are made of."""
+    """Queries of four words that occur in the cards."""
     words, weights = vocabulary(random.Random(cards))
     chance = random.Random(count)
     return [" ".join(chance.choices(words, cum_weights=weights, k=4)) for _ in range(count)]
@@ -119,7 +119,7 @@ def questions(cards: int, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Round:
-    """What the old code and the new took for the same: each twice, added up."""
+    """The times of the old and the new code for the same call: the sum of two each."""
 
     before: Sample
     now: Sample
@@ -130,7 +130,7 @@ class Round:
 
 
 def alternate(rounds: int, before: Callable[[int], Sample], now: Callable[[int], Sample]) -> list[Round]:
-    """So many rounds of both; the first ones warm up and do not count."""
+    """Run a number of rounds of both; the first ones warm up and do not count."""
     warm = max(rounds // 10, 2)
     taken = []
     for turn in range(rounds + warm):
@@ -161,9 +161,9 @@ def add_row(report: Report, measured: str, rounds: list[Round]) -> None:
 
 
 def certain(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that holds the median of what the values were drawn from, with 95 % certainty."""
+    """The 95 % confidence interval of the median."""
     ordered = sorted(values)
-    # So many of the values lie below their median as throws of a coin show heads.
+    # The number of values below the median has a binomial distribution.
     reach = 0.98 * math.sqrt(len(ordered))
     low, high = (round(len(ordered) / 2 + way * reach) for way in (-1, 1))
     return ordered[max(low, 0)], ordered[min(high, len(ordered) - 1)]
@@ -199,7 +199,7 @@ def measure_calls(report: Report, before: Tree, now: Tree, rounds: int, cards: i
 
 
 def pin(server: StdioServer) -> None:
-    """Let it run on the last core only, where its rival runs too."""
+    """Pin the process to the last core, where the other one runs too."""
     for thread in Path(f"/proc/{server.process.pid}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {max(os.sched_getaffinity(0))})
 

@@ -1,6 +1,6 @@
 """Many agents that think at once: `python -m benchmarks.agents ADDRESS SESSION AGENTS SECONDS LABEL`.
 
-A process of its own, so that measuring the server does not slow down whoever measures. Prints the seconds that each
+A separate process, so that the load does not slow down the measuring process. Prints the seconds that each
 call took, as JSON.
 """
 
@@ -17,7 +17,7 @@ PERIOD = 1.0
 
 
 def work(address: str, session: str, name: str, delay: float, seconds: float) -> list[float]:
-    """One thought a second on a branch of its own."""
+    """One thought a second on a separate branch."""
     client = HttpClient(address)
     told = {"sessionId": session, "nextThoughtNeeded": True, "branchId": name}
     begun = time.perf_counter() + delay

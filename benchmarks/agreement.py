@@ -1,7 +1,7 @@
-"""Every process gives the same answer: three servers write and take back records by turns, with the model serving.
+"""Every process gives the same answer: three servers write and withdraw records in turn, with the model in use.
 
-After each round the same questions are asked of all three, at once, while vectors are still being made behind the
-writes. `differences` counts the questions whose ids or scores were not the same from all of them.
+After each round all three get the same questions immediately, while vectors of the writes are still being computed.
+`differences` counts the questions with different ids or scores.
 """
 
 from __future__ import annotations

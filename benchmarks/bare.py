@@ -1,4 +1,4 @@
-"""The smallest server of the same SDK: one tool that answers a constant. What Clew is compared with."""
+"""The baseline for comparisons: a minimal server of the same SDK, with one tool that returns a constant."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TYPES = ("hypothesis", "test", "evidence", "decision", "question", "note")
 
 @dataclass(frozen=True)
 class Known:
-    """What of the store the measurement has to name."""
+    """The ids and names of the store that the measurement uses."""
 
     session: str
     task: str
@@ -36,7 +36,7 @@ class Known:
 
 @contextmanager
 def big_store(share: float = 1.0) -> Iterator[tuple[Store, Known]]:
-    """A copy of the big store, or of a share of it, that is gone afterwards."""
+    """A temporary copy of the big store, or of a share of it."""
     kept = _kept(share)
     with fresh_store() as store:
         shutil.copytree(kept / "home", store.home)
@@ -44,7 +44,7 @@ def big_store(share: float = 1.0) -> Iterator[tuple[Store, Known]]:
 
 
 def _kept(share: float) -> Path:
-    """The directory of the built store. It is named after what it is made by, so a change builds another one."""
+    """The directory of the built store. Its name is derived from its definition, so a change builds another one."""
     scratch = Path(os.environ.get("CLEW_BENCH_CACHE") or Path(tempfile.gettempdir()) / "clew-bench-big")
     target = scratch / f"{_recipe()}-{share:g}"
     if not target.exists():

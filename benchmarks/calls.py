@@ -1,4 +1,4 @@
-"""What a call costs over stdio: doing nothing, and writing durably into stores of growing size."""
+"""The cost of a call over stdio: a no-op, and a durable write into stores of growing size."""
 
 from __future__ import annotations
 

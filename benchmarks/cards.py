@@ -1,4 +1,4 @@
-"""Cards over stdio: what keeping one costs beside a no-op, and what reading costs, in graphs of growing size."""
+"""Cards over stdio: the cost of writing one compared with a no-op, and of reads, in graphs of growing size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebook cells: how long a small one takes, and what hostile ones do to another client of the same server."""
+"""Notebook cells: the time of a small one, and the effect of hostile ones on another client of the same server."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def measure_neighbour(quick: bool) -> Report:
 
 
 class Neighbour:
-    """Calls as fast as it is answered, with a breath between, and keeps the times."""
+    """Calls in a loop with a short pause, and records the times."""
 
     def __init__(self, client: HttpClient) -> None:
         self._client = client
@@ -97,7 +97,7 @@ class Neighbour:
 
 
 class Attack:
-    """Some callers that run the same hostile cell again and again, each in a notebook of its own."""
+    """Some callers that run the same hostile cell repeatedly, each in a separate notebook."""
 
     def __init__(self, address: str, code: str, runs: int) -> None:
         self.statuses: set[str] = set()
@@ -121,7 +121,7 @@ class Attack:
 
 
 def children(pid: int) -> list[str]:
-    """Processes that the server started and that still live."""
+    """Child processes of the server that are still running."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

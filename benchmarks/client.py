@@ -1,4 +1,4 @@
-"""A bare JSON-RPC client over stdio, so that what is measured is the server."""
+"""A minimal JSON-RPC client over stdio, so that only the server is measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StdioServer:
         self._id = 0
 
     def initialize(self, client: str = "benchmark") -> float:
-        """Seconds from the start of the process to the answer."""
+        """Seconds from the start of the process to the response."""
         parameters = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -48,7 +48,7 @@ class StdioServer:
         return time.perf_counter() - begun
 
     def series(self, name: str, count: int, warm: int = 10, /, **arguments: Any) -> list[float]:
-        """Seconds of so many calls in a row, after some that warm up."""
+        """Seconds of consecutive calls, after some warm-up calls."""
         for _ in range(warm):
             self.timed(name, **arguments)
         return [self.timed(name, **arguments) for _ in range(count)]
@@ -78,7 +78,7 @@ class StdioServer:
         return 0.0
 
     def cpu_ms(self) -> float:
-        """Processor time that the server has used; says more than the clock on a busy machine."""
+        """Processor time of the server; more reliable than wall time on a busy machine."""
         # The number of another process's clock, as `clock_getcpuclockid` makes it; /proc counts in ticks of 10 ms.
         return time.clock_gettime(~self.process.pid << 3 | CPU_OF_ALL_THREADS) * 1000
 
@@ -100,7 +100,7 @@ Calls = tuple[str, dict[str, Any]]
 
 
 def alternating(server: StdioServer, count: int, *calls: Calls) -> list[list[float]]:
-    """Seconds of each call, taking turns, so that all of them meet the machine in the same mood."""
+    """Seconds of each call, in alternation, so that all of them run under the same load."""
     taken: list[list[float]] = [[] for _ in calls]
     for _ in range(count + 10):
         for times, (name, arguments) in zip(taken, calls, strict=True):

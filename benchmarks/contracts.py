@@ -1,8 +1,8 @@
-"""What the originals did faster: exports, analysis and reads of thought sessions, through the gateway.
+"""Operations that were faster in the originals: exports, analysis and reads of thought sessions, through the gateway.
 
-The original is not in the npm registry under its name, so it cannot be started beside Clew here. Its figures, and those
-of Clew before, are the ones of an earlier comparison with the seed's commit: over stdio, one loaded machine. They are a
-reference and not a race; ours are CPU time in the process.
+The original is not in the npm registry under its name, so it cannot be run next to Clew here. Its figures, and those
+of Clew before, are from an earlier comparison with the seed's commit: over stdio, one loaded machine. They are only a
+reference; ours are CPU time in the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS = """
 The key to the slow start is the cache: it is passed on before the token of the writer is checked, see
 https://wiki.example:8080/cache, so a reader may get rows of yesterday. Measure the basic path first, then decide.
 """
-"""About 210 characters, with words that also occur in secrets: the search for those must not be fooled by them."""
+"""About 210 characters, with words that also occur in secrets, which must not cause false positives."""
 BEFORE = {
     (1_200, "export json"): (82.0, 32.0),
     (1_200, "export markdown"): (51.0, 6.0),
@@ -60,7 +60,7 @@ def filled(clew: Clew, count: int) -> None:
 
 
 def best(ask: Callable[[], Any], rounds: int) -> float:
-    """The fastest of some rounds in milliseconds of CPU, which neighbours on the machine hardly change."""
+    """The fastest of some rounds in milliseconds of CPU time, which other processes hardly affect."""
     took = []
     for _ in range(rounds):
         start = time.process_time()

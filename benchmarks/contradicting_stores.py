@@ -1,8 +1,9 @@
 """How well contradictions are found among all records of a memory, where hardly two of thousands contradict.
 
-Two ways in. By files: the statements of a set of pairs stand as decisions in one file, and `list_contradictions` tells
-what it found in all of them. By hand: the memory of a project, as a tester wrote it down, is kept record by record with
-`remember`; what an answer says to contradict counts, and the record is kept beside it, as an author would who is sure.
+Two inputs. Files: the statements of a set of pairs are decisions in one file, and `list_contradictions` returns the
+contradictions among all of them. Manual: the memory of a project, as written by a tester, is stored record by record
+with `remember`; the contradictions in the response count, and the record is stored as coexisting, as a confident
+author would.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from clew.settings import load_settings
 PROJECTS = HERE / "data" / "contradictions" / "projects"
 
 Found = set[frozenset[int]]
-"""Which two records, by their numbers."""
+"""The numbers of two records."""
 
 
 class Memory:
-    """A memory of its own, spoken to by one agent."""
+    """A separate memory, used by one agent."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "memory"
@@ -63,7 +64,7 @@ def by_files(statements: list[str]) -> Found:
 
 
 def by_hand(records: list[dict[str, str]]) -> tuple[Found, Found]:
-    """What is told to contradict for sure, and that with what only may."""
+    """The reported certain contradictions, and the same including possible ones."""
     sure: Found = set()
     may: Found = set()
     numbers: dict[str, int] = {}

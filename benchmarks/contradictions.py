@@ -1,20 +1,19 @@
-"""How well contradictions between plain statements are found, on pairs that were learned from and on others.
+"""Precision and recall of contradictions between plain statements, on training pairs and on unseen ones.
 
 Learned from: `domains` (20 domains by one hand), `teams` (what teams write down of their work, by that hand too),
 `develop`, `fresh`, `stranger`, `stranger3`, the half `tune` of statements.tsv, every other line of `fresh3`, `hands`
 (3,300 pairs by eight hands), `writers` (14,700 pairs by 22 hands (w), and 6,600 neighbours among their statements that
-nine readers judged (n)), `groups` (8,500 statements by 41 hands, each with nine others that say the same, contradict it
-or do neither; the last ten hands saw what the model before got wrong and wrote more of that) and `memories` (78
-projects by 26 hands, 60 to 80 records each that hold together). Those of eight writers (`WEIGHING`) decide only how
-much the model counts beside the observations.
-Never looked at: `domains_held` (8 other domains by the hand of `domains`, written before the mechanism), `fresh2`, the
-half `held`, the other lines of `fresh3` (72 pairs about software, shops and law), `stranger2`, the other half of 80
-pairs by somebody who paraphrased freely, `stranger4`, the other half of 120 pairs by two more people, `hard` (683 pairs
-by four hands, half of them free paraphrases, beside others that agree in as many words), `traps` (80 pairs of a
-tester), and what ten testers wrote who knew nothing of the mechanism: `plain` (160 pairs), `notes` (160 records of
-eight projects, the second written weeks after the first), `plain2` (120), `plain3` (300 by three), `plain4` (100),
-`plain5` and `plain6` (120 each) and `plain7` (100). The last three have a subject of its own for each pair.
-What counts is the grade `contradicts`; what only may contradict stands in a column of its own.
+nine readers judged (n)), `groups` (8,500 statements by 41 hands, each with nine others that say the same, contradict
+it or do neither; the last ten hands saw what the model before got wrong and wrote more of that) and `memories` (78
+projects by 26 hands, 60 to 80 records each that hold together). Those of eight writers (`WEIGHING`) only decide the
+weight of the model relative to the observations. Never looked at: `domains_held` (8 other domains by the hand of
+`domains`, written before the mechanism), `fresh2`, the half `held`, the other lines of `fresh3` (72 pairs about
+software, shops and law), `stranger2`, the other half of 80 pairs by a writer who paraphrased freely, `stranger4`, the
+other half of 120 pairs by two more people, `hard` (683 pairs by four hands, half of them free paraphrases, and others
+that agree in as many words), `traps` (80 pairs of a tester), and texts by ten testers who did not know the mechanism:
+`plain` (160 pairs), `notes` (160 records of eight projects, the second written weeks after the first), `plain2` (120),
+`plain3` (300 by three), `plain4` (100), `plain5` and `plain6` (120 each) and `plain7` (100). The last three have a
+different subject for each pair. The grade `contradicts` counts; possible contradictions are in a separate column.
 `python -m benchmarks.contradictions FILE` judges a file of JSON lines with `a`, `b` and `contradict`.
 """
 
@@ -38,12 +37,12 @@ HERE = Path(__file__).parent
 GROUPS = HERE / "data" / "contradictions" / "groups"
 MEMORIES = HERE / "data" / "contradictions" / "memories"
 PAIRS = HERE / "statements.tsv"
-"""Half, label (contradicting, related, unrelated) and two statements a line. Nobody tunes on `held`."""
+"""Half, label (contradicting, related, unrelated) and two statements a line. `held` is never used for tuning."""
 LEARNED = ("develop", "fresh", "stranger", "stranger3")
 FREE = frozenset({"stranger", "stranger3"})
-"""Of the sets learned from, those whose pairs are paraphrases."""
+"""The training sets whose pairs are paraphrases."""
 PLAIN = tuple(f"plain{number}" for number in ("", 2, 3, 4, 5, 6, 7))
-"""Pairs in plain wording by testers who knew nothing of the mechanism."""
+"""Pairs in plain wording by testers who did not know the mechanism."""
 UNSEEN = ("fresh2", "stranger2", "stranger4", "hard", "traps", "notes", *PLAIN)
 WEIGHING = frozenset({"w16", "w19", "n6", "n8", "g07", "g18", "p08", "q07"})
 """The writers whose pairs the model never saw: by them its thresholds are chosen."""
@@ -56,11 +55,11 @@ STRANGERS, AMONG = 260, 30
 """Pairs of two kinds that are drawn from each writer: any two statements of different groups, and of so many the one
 that shares most words."""
 NEIGHBOURS = 12
-"""Records of a memory that each is put beside."""
+"""The number of records of a memory that each is compared with."""
 _WORD = re.compile(r"\w+")
 
 Pair = list[str]
-"""C where they contradict, else another letter, and two statements."""
+"""C if they contradict, else another letter, and two statements."""
 
 
 def pairs(half: str) -> list[Pair]:
@@ -91,7 +90,7 @@ def writers() -> dict[str, list[Pair]]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A statement (B) with others that say the same (E), contradict it (C), or can stand beside it (N)."""
+    """A statement (B) with others that are equivalent (E), contradict it (C), or are compatible (N)."""
 
     base: str
     same: tuple[str, ...]
@@ -116,7 +115,7 @@ def groups() -> dict[str, list[Group]]:
 
 
 def read_groups(path: Path) -> list[Group]:
-    """Groups stand apart by empty lines; a line is a mark, a blank and a statement."""
+    """Groups are separated by empty lines; a line is a mark, a space and a statement."""
     found = []
     for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
         (_, base), *lines = (line.partition(" ")[::2] for line in part.splitlines())
@@ -151,8 +150,8 @@ def memories() -> dict[str, list[Memory]]:
 
 
 def read_memories(path: Path) -> list[Memory]:
-    """Memories stand apart by empty lines; a line is a record (R), or a statement about the record above it: it says
-    the same (E), contradicts it (C), or can stand beside it (N)."""
+    """Memories are separated by empty lines; a line is a record (R), or a statement about the record above it:
+    equivalent (E), contradicting (C), or compatible (N)."""
     found = []
     for part in path.read_text(encoding="utf-8").strip().split("\n\n"):
         about: dict[str, list[tuple[str, str]]] = {}
@@ -171,7 +170,7 @@ def group_of(base: str, lines: Sequence[tuple[str, str]]) -> Group:
 
 
 def strangers(groups: list[tuple[str, ...]]) -> list[Pair]:
-    """Statements of one writer that have nothing to do with each other."""
+    """Unrelated statements of one writer."""
 
     def words(text: str) -> set[str]:
         return set(text.lower().split())
@@ -185,7 +184,7 @@ def strangers(groups: list[tuple[str, ...]]) -> list[Pair]:
 
 
 def learned() -> dict[str, list[Pair]]:
-    """All sets that may be learned from."""
+    """All training sets."""
     return {
         "domains": [pair for _, pair in domains("domains")],
         "teams": [pair for _, pair in domains("teams")],

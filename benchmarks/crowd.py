@@ -1,9 +1,9 @@
-"""A hundred clients at once, each behind a shim of its own: how many servers they get, and what a killed one loses.
+"""A hundred concurrent clients, each behind its own shim: how many servers they get, and the losses of a killed one.
 
-Every client starts `clew serve` on the same empty data directory and writes notes without waiting for the answers. The
-resident server is killed (SIGKILL) when a third of the answers are there. A note whose answer came must be stored, and
-none twice; the others are answered with "outcome unknown". Every client's next call must work, and when the last one
-has left and the idle time is over, no process may be left.
+Every client starts `clew serve` on the same empty data directory and writes notes without waiting for the responses.
+The resident server is killed (SIGKILL) after a third of the responses. An acknowledged note must be stored, and none
+twice; the others are answered with "outcome unknown". Every client's next call must work, and when the last one has
+left and the idle time is over, no process may be left.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Outcome:
     next_calls: int
     """Clients whose next call worked."""
     left: int
-    """Processes that are left after the idle time."""
+    """Remaining processes after the idle time."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Crowd:
         return Client(served_by, ready, [note for note in kept if note], kept.count(None))
 
     def _kept(self, server: StdioServer, number: int) -> str | None:
-        """The note of the next answer, or None when its outcome is unknown."""
+        """The note of the next response, or None if its outcome is unknown."""
         assert server.process.stdout is not None
         answer = json.loads(server.process.stdout.readline())
         self._answers.append(number)
@@ -161,7 +161,7 @@ def stored(server: StdioServer) -> list[str]:
 
 
 def left_over(home: Path) -> int:
-    """The servers that are still there when they had time to end."""
+    """The servers that still run although they had time to exit."""
     end = time.monotonic() + PATIENCE
     while (left := len(residents(home))) and time.monotonic() < end:
         time.sleep(0.1)

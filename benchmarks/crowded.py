@@ -1,8 +1,8 @@
-"""Many agents at one server: how much it answers, how long the slowest wait, and one beside another that loops.
+"""Many agents at one server: throughput, the slowest waits, and one agent next to another that calls in a loop.
 
 `python -m benchmarks crowded`. Thirty-two clients over HTTP make the mix of calls that agents make, without a pause,
 on 10,000 records. Then one agent thinks alone, and again while another asks `resume` on eight connections. The clients
-run on the same cores, so that a server with a machine of its own does more.
+run on the same cores, so a server on a dedicated machine has a higher throughput.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def measure_victim(report: Report, engine: str, records: int, address: str) -> N
 
 
 def apart(what: str, *arguments: str) -> dict[str, Any]:
-    """The clients are a process of their own: they must not share a lock with whoever measures."""
+    """The clients are a separate process: they must not share a lock with the measuring one."""
     command = [sys.executable, "-m", "benchmarks.crowded", what, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -90,7 +90,7 @@ def thoughts(address: str) -> list[float]:
 
 @contextmanager
 def looping(address: str) -> Iterator[None]:
-    """Somebody who asks `resume` on eight connections for as long as this lasts."""
+    """A client that calls `resume` on eight connections inside the block."""
     command = [sys.executable, "-m", "benchmarks.crowded", "loop", address]
     with subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

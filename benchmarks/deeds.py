@@ -1,4 +1,4 @@
-"""Twenty rules with checks and three hundred tool calls, each with the rules that are meant to speak up."""
+"""Twenty rules with checks and three hundred tool calls, each with the rules that are expected to match."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _EDITS: tuple[tuple[str, str, str, bool, set[int]], ...] = (
 
 
 def deeds(count: int) -> Iterator[Deed]:
-    """Tool calls with the numbers of the rules that are meant to speak up, repeated until there are enough."""
+    """Tool calls with the numbers of the rules that are expected to match, repeated until there are enough."""
     listed: list[Deed] = [({"tool": "command", "command": line}, meant) for line, meant in _COMMANDS]
     listed += [
         ({"tool": "edit", "paths": [path], "text": text, "before": before, "whole": whole}, meant)

@@ -1,4 +1,4 @@
-"""What a working session costs an agent: characters and tokens that Clew puts into its context, call by call.
+"""The cost of a working session for an agent: characters and tokens that Clew adds to its context, by call.
 
 The session is the one that ONE-MEMORY measures. An agent works on a real project of a few files: it starts a task of
 five steps, runs their tests with `clew prove`, records twenty things of all kinds, asks questions, and stops in the
@@ -87,7 +87,7 @@ TARGETS = {
 
 
 class Meter:
-    """Counts what comes back from each tool, and keeps it."""
+    """Counts and stores the responses of each tool."""
 
     def __init__(self, server: StdioServer) -> None:
         self._server = server
@@ -111,7 +111,7 @@ class Meter:
 
 
 class Project:
-    """A scratch project on a store: a server over stdio as an agent has it, and the shell beside it."""
+    """A scratch project on a store: a server over stdio as an agent uses it, and a shell."""
 
     def __init__(self, store: Store, directory: Path) -> None:
         self._directory = directory

@@ -1,10 +1,10 @@
 """What an agent's everyday calls cost the server, by size of the store.
 
-`python -m benchmarks everyday [--commit COMMIT]`. Processor time of the server process, the middle of many calls: it
-says the same on a busy machine. What a server does behind its answers comes to an end before the next call, as when
-agents think in between, and has a row of its own. In the same run stand the smallest server of the same SDK and what
-SQLite itself takes for one durable write and one read by key. With a commit, the older code fills and serves a store of
-its own, and each row has the ratio to it.
+`python -m benchmarks everyday [--commit COMMIT]`. Median processor time of the server process over many calls, which
+is stable on a busy machine. Background work of a server ends before the next call, as when agents think in between,
+and has a separate row. The same run includes a minimal server of the same SDK and the time of SQLite itself for one
+durable write and one read by key. With a commit, the older code fills and serves a separate store, and each row has
+the ratio to it.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ MIXED_AIM = 30
 """Milliseconds of one of them, at 10,000 records."""
 MEMORY_AIM = 450
 PAUSE, IDLE_MS = 0.2, 1.0
-"""A server that used less than so many milliseconds of its processor in this time has nothing left to do."""
+"""A server that used less than this processor time (ms) in this interval is idle."""
 Call = Callable[[int], tuple[str, dict[str, Any]]]
 
 
 def calls() -> dict[str, Call]:
-    """The call of each round. What is kept says something else each time, as agents do."""
+    """The call of each round. Each stored text is different, as with agents."""
     words = "importer parser cache scheduler billing search login exporter queue renderer".split()  # noqa: SIM905
 
     def kept(turn: int) -> str:
@@ -75,11 +75,11 @@ def calls() -> dict[str, Call]:
 
 @dataclass
 class Measured:
-    """What the calls of one server took."""
+    """The times of the calls of one server."""
 
     samples: dict[str, list[float]]
     behind: list[float] = field(default_factory=list)
-    """What was done behind the answers of each round, in which every call is made once."""
+    """The background work of each round, in which every call is made once."""
     memory_mb: float = 0.0
 
     def middle(self, name: str) -> float:
@@ -124,7 +124,7 @@ def measure(report: Report, engine: str, size: int, rounds: int, before: Path | 
 def measured(root: Path, engine: str, size: int, rounds: int) -> Measured:
     with served(root, engine, size) as server:
         found = Measured({name: [] for name in calls()})
-        # The calls take turns: all of them meet the machine in the same mood, and each step is closed once.
+        # The calls alternate: all of them run under the same load, and each step is closed once.
         for turn in range(rounds + WARM):
             behind = 0.0
             for name, call in calls().items():
@@ -139,7 +139,7 @@ def measured(root: Path, engine: str, size: int, rounds: int) -> Measured:
 
 
 def come_to_rest(process: int) -> float:
-    """Wait for what runs behind the calls; what it took."""
+    """Wait for background work; returns its processor time."""
     begun = before = processor_ms(process)
     while True:
         time.sleep(PAUSE)
@@ -168,7 +168,7 @@ def fill(store: Store, size: int, environ: dict[str, str]) -> None:
 
 
 def bare_call(rounds: int = 100) -> float:
-    """What a call of the smallest server takes."""
+    """The time of a call of the minimal server."""
     with bare_server() as bare:
         bare.initialize()
         taken = []
@@ -180,7 +180,7 @@ def bare_call(rounds: int = 100) -> float:
 
 
 def sqlite_floor(folder: Path, rounds: int = 100) -> float:
-    """What one durable write of a kilobyte and one read by key take in SQLite itself."""
+    """The time of one durable write of a kilobyte and one read by key in SQLite itself."""
     connection = apsw.Connection(str(folder / "floor.db"))
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
     connection.execute("CREATE TABLE record (id INTEGER PRIMARY KEY, text TEXT)")

@@ -1,7 +1,7 @@
-"""A project's memory of any size: standing records, cards and tasks, the same ones every time.
+"""A project's memory of any size: durable records, cards and tasks, deterministic.
 
-Records are written through the domain functions and not one by one with `remember`, because what is measured is a
-call on a full store and not the filling of it.
+Records are written through the domain functions and not one by one with `remember`, because only calls on a full store
+are measured, not filling it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ governed_transaction = _written.get("governed_transaction") or _written["governe
 RECORDED_DECISIONS = "knowledge/DECISIONS.md"
 """Written out: older code, which fills a store of its own for comparison, has this name elsewhere."""
 SHARES = {"D": 0.4, "F": 0.35, "L": 0.15, "X": 0.08}
-"""How the records are divided among kinds. Rules do not grow with a project: nobody follows a hundred."""
+"""How the records are divided among kinds. Rules do not grow with a project: a hundred would not be followed."""
 MOST_RULES = 20
 CARDS_PER_RECORD = 0.2
 TASKS = 20
@@ -112,7 +112,7 @@ def _begin_tasks(clew: Clew, chance: random.Random) -> None:
 
 
 def main() -> None:
-    """Fill a new store in a process of its own, so that the code of another commit can do it too."""
+    """Fill a new store in a separate process, so that the code of another commit can do it too."""
     from benchmarks.recall_latency import give_vectors
 
     engine, home, url, records = sys.argv[1:]

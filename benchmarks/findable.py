@@ -1,8 +1,8 @@
-"""Written is findable: what one process was told is kept, another process finds by its own words at once.
+"""Read your writes: a record written by one process is found by another one immediately, by its own words.
 
 Four servers write records of all kinds, among them texts that search has trouble with: two words, siblings that differ
-by one number, other languages and scripts, code, signs without a word. Right after each answer another server is asked
-for the text; the record must be among the first three.
+by one number, other languages and scripts, code, punctuation without a word. Right after each response another server
+searches for the text; the record must be among the first three.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Said:
 
 
 def texts(seed: int, count: int) -> Iterator[Said]:
-    """Records that all differ, of every sort and kind by turns; none says what another said."""
+    """Distinct records, of every sort and kind in turn; no two have the same text."""
     rng = random.Random(seed)
     known: set[str] = set()
     sorts = ("prose", "short", "sibling", "tongue", "code", "signs")
@@ -89,7 +89,7 @@ def _text(sort: str, rng: random.Random, unique: int) -> str:
         return rng.choice(OTHER_TONGUES).format(one, unique, two)
     if sort == "code":
         return rng.choice(CODE).format(one, unique, two)
-    # Nothing but signs: the number is written in them.
+    # Punctuation only, which encodes the number.
     return " ".join(SIGNS[(unique // len(SIGNS) ** place) % len(SIGNS)] for place in range(5))
 
 
@@ -100,7 +100,7 @@ class Reader:
         self._server, self._lock = server, threading.Lock()
 
     def place_of(self, id: str, text: str) -> int:
-        """Where the record stands in the answer to its own text, from 1; 0 when it is not there."""
+        """The rank of the record in the answer to its own text, from 1; 0 if it is missing."""
         with self._lock:
             lines = self._server.call("recall", query=text)["content"][0]["text"].splitlines()
         return next((at for at, line in enumerate(lines, 1) if line.startswith(f"{id} (")), 0)

@@ -1,8 +1,8 @@
 """From the wheel to the first recalled decision, in an empty home: five commands and their times.
 
-What Clew stands on is lent to the new environment by a `.pth` file instead of being downloaded, so the figures are
-those of Clew itself and the run needs no network. `python -m benchmarks.first_decision --download` installs it all with
-pip, `--uv` with `uv tool install` as README says, both without a cache; what was installed is then counted.
+Clew's dependencies are provided to the new environment by a `.pth` file instead of being downloaded, so the figures
+are those of Clew itself and the run needs no network. `python -m benchmarks.first_decision --download` installs it all
+with pip, `--uv` with `uv tool install` as README says, both without a cache; what was installed is then counted.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ QUESTION = "which file wins"
 
 @dataclass
 class Newcomer:
-    """Somebody with an empty home and a wheel, who types commands."""
+    """A new user with an empty home and a wheel, who types commands."""
 
     folder: Path
     lent: bool = True
     """Whether the libraries come from this environment instead of the network."""
     uv: str | None = None
-    """The program that installs, where it is not pip."""
+    """The installer, if it is not pip."""
     times: list[tuple[str, float]] = field(default_factory=list)
 
     @property
@@ -53,7 +53,7 @@ class Newcomer:
         return self.venv / ("Scripts" if os.name == "nt" else "bin") / "clew"
 
     def environment(self) -> dict[str, str]:
-        """Nothing of whoever runs this: their clients are not to be found, nor their settings.
+        """An environment without the clients and settings of the user who runs this.
 
         How packages are reached belongs to the machine, and is needed where they are downloaded.
         """
@@ -68,7 +68,7 @@ class Newcomer:
         }
 
     def run(self, *words: str) -> str:
-        """Type one command; its time is kept and what it prints is returned."""
+        """Run one command; records its time and returns its output."""
         begun = time.perf_counter()
         work = self.folder / "work"
         work.mkdir(exist_ok=True)
@@ -94,7 +94,7 @@ class Newcomer:
         into = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet")
         self.run(*into, "--no-index", "--no-deps", str(wheel))
         library = next((self.venv / "lib").glob("python*/site-packages"))
-        # A path named in a .pth file has its own .pth files ignored: what is installed editable is named here.
+        # .pth files inside a path of a .pth file are ignored, so editable installs are listed here.
         model = Path(clew_memory_model.__file__).parents[1]
         paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), str(model)}
         (library / "lent.pth").write_text("".join(f"{path}\n" for path in sorted(paths)))
@@ -107,7 +107,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def first_decision(newcomer: Newcomer, wheel: Path) -> str:
-    """The five commands; what the last one prints."""
+    """Run the five commands; returns the output of the last one."""
     newcomer.install(wheel)
     clew = str(newcomer.clew)
     newcomer.run(clew, "connect", "--yes")
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def installed(newcomer: Newcomer) -> tuple[int, float]:
-    """How many packages the environment holds beside its installer, and how large they are."""
+    """The number of packages in the environment without its installer, and their size."""
     root = newcomer.home / ".local" / "share" / "uv" / "tools" if newcomer.uv else newcomer.venv
     [library] = root.glob("**/site-packages")
     tools = ("pip", "setuptools", "pkg_resources", "_distutils_hack")

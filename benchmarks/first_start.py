@@ -1,8 +1,8 @@
 """A first start on a folder with 10,000 decisions: files in, a question, two scans; CPU time and memory of the process.
 
-Beside it mind-mem in an environment of its own (`benchmarks/peer.py`). CPU time is compared, because wall
-time tells more about the other processes of a busy machine. Clew is measured with the search by meaning, whose model
-takes most of the memory, and without it (`recall.vector_enabled: false`), which is what mind-mem does by default.
+Compared with mind-mem in a separate environment (`benchmarks/peer.py`). CPU time is compared, because wall time
+depends on the other processes of a busy machine. Clew is measured with semantic search, whose model takes most of the
+memory, and without it (`recall.vector_enabled: false`), which is what mind-mem does by default.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def peer_steps(python: str, count: int, *, scan: bool) -> list[Step]:
 
 
 def steps(python: str, program: str, count: int, configuration: dict[str, object] | None, *more: str) -> list[Step]:
-    """What a program on a fresh folder with so many decisions says of its steps."""
+    """The reported steps of a program on a fresh folder with so many decisions."""
     with tempfile.TemporaryDirectory(prefix="clew-bench-start-") as name:
         root = Path(name)
         write_decisions(root / "memory", count)

@@ -1,4 +1,4 @@
-"""Fits how likely a search answers its question: `python -m benchmarks fit_confidence`.
+"""Fits the probability that a search answers its question: `python -m benchmarks fit_confidence`.
 
 Answerable questions against those that nothing answers, and against questions of other stores: those of the training
 projects (`training/data`, one shape for each writer), agentmem, projects, young and other shapes. The two logistic
@@ -41,7 +41,7 @@ HELD_OUT = "held out"
 FOREIGN = 12
 """Questions of other stores that are asked of each."""
 FOREIGN_WEIGHT = 0.5
-"""What one of them counts: they are easily recognized, and there could be any number of them."""
+"""The weight of one of them: they are easily recognized, and there could be any number of them."""
 RIDGE, STEPS = 0.003, 25
 EDGES = (0.0, 0.2, LEAST_LIKELY, 0.5, 0.7, LEAST_CONFIDENT, 0.95, 1.01)
 
@@ -56,7 +56,7 @@ class Case:
     answerable: bool
     foreign: bool
     shown: bool
-    """Whether anything is worth showing; where not, no probability is needed."""
+    """Whether anything is worth showing; if not, no probability is needed."""
     signals: dict[str, float]
 
 

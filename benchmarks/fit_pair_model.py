@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 PLACE = Path("build/pair_model")
 NEIGHBOURS, LEAST_NEAR = 4, 0.35
-"""Statements of other groups that each is put beside, and the least cosine of the two."""
+"""The number of statements of other groups that each is compared with, and their minimum cosine."""
 PASSES, RATE, BATCH = 8, 1.2e-4, 32
 LEVEL = 0.35
-"""Share of the steps at the full rate; after it the rate goes down to nought."""
+"""Share of the steps at the full rate; after it the rate decreases to zero."""
 NEW_SHARE = 0.6
 """Of the weights: the mean of the model that ships and of what became of it ranks pairs that neither saw better (.919)
 than either alone (.908, .910)."""
@@ -51,7 +51,7 @@ DECAY = 0.9
 SMOOTHED = 0.04
 """Of each label: a few are wrong, and nothing is certain."""
 NEAR_SHARE, NEAR_WEIGHT = 0.08, 0.5
-"""Neighbours at which nobody looked, beside the others, and what each counts."""
+"""Unreviewed neighbours in addition to the others, and the weight of each."""
 PAIR_KINDS = {"C": 0, "E": 1, "N": 2}
 """Rows of the model's head. What is only known not to contradict (R) is learned as either of the last two."""
 EITHER = 3
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 
 def dump() -> None:
-    """What may be learned from, and the neighbours among it. Runs with Clew, not with torch."""
+    """Write the training data, and the neighbours in it. Runs with Clew, not with torch."""
     from benchmarks.contradictions import WEIGHING, Group, groups, learned, memories, strangers, weighing
     from clew.recall.models import installed_model, load
 
@@ -146,7 +146,7 @@ def judge_of(folder: str, state: Path | None = None, anew: bool = False) -> tupl
 
 
 def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
-    """Put the numbers of the model that ships in the place of those that a new one begins with."""
+    """Load the weights of the shipped model instead of the initial ones."""
     import torch
 
     from clew.model.pair import pair_model
@@ -174,7 +174,7 @@ def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
         at, asked = f"enc.encoder.layer.{number}", layer.query_key_value
         size = len(asked.bias) // 3
         for part, name in enumerate(("query", "key", "value")):
-            # The query was made small when the model was written.
+            # The query was scaled down when the model was written.
             scale, columns = (math.sqrt(size / HEADS) if part == 0 else 1.0), slice(part * size, (part + 1) * size)
             put(f"{at}.attention.self.{name}.weight", (asked.weights * asked.scales)[:, columns].T * scale)
             put(f"{at}.attention.self.{name}.bias", asked.bias[columns] * scale)
@@ -188,7 +188,7 @@ def shipped(weights: dict[str, Any], vocabulary: dict[str, int]) -> None:
 
 
 def parameter_groups(model: Any) -> list[dict[str, Any]]:
-    """The weights with how fast they learn. The word table stays: most words occur in no pair."""
+    """The weights with their learning rates. The word table is frozen: most words occur in no pair."""
     layers = model.enc.encoder.layer
     model.enc.embeddings.word_embeddings.weight.requires_grad_(False)
     below = [item for name, item in model.enc.named_parameters() if ".layer." not in name and item.requires_grad]
@@ -240,7 +240,7 @@ def teach(folder: str, anew: bool) -> None:
     optimizer = torch.optim.AdamW(parameter_groups(model), weight_decay=0.01)
     rates = [group["lr"] for group in optimizer.param_groups]
     for number in range(PASSES):
-        # Read again for each pass: what was written since the last one counts too.
+        # Read again for each pass: data written since the last one counts too.
         held = json.loads((PLACE / "learned.json").read_text())
         rows = rows_of_a_pass(held, anew)
         model.train()
@@ -319,7 +319,7 @@ def write_layer(file: WeightWriter, number: int, weights: dict[str, Any]) -> Non
 
     at, parts = f"enc.encoder.layer.{number}", ("weight", "bias")
     asked = [[weights[f"{at}.attention.self.{name}.{part}"] for name in ("query", "key", "value")] for part in parts]
-    # The query is made small here, so that nothing is divided when the model runs.
+    # The query is scaled down here, so that no division is needed at inference.
     narrow = math.sqrt(asked[0][0].shape[0] / HEADS)
     joined = [np.concatenate([part[0] / narrow, *part[1:]]) for part in asked]
     file.linear(f"{number}.query_key_value", *joined)

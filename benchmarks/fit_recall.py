@@ -1,9 +1,9 @@
 """Fits recall's weights on LoCoMo conversations: `python -m benchmarks fit_recall`, with CLEW_LOCOMO set.
 
-A softmax over a question's candidates, the evidence as the target, all questions with evidence. First the features
-that words alone give, then the weight of the meaning arm with the others held. Beside the figures of the shipped and of
-the fitted weights stand those of weights that never saw the conversation they are measured on. Prints the shipped and
-the fitted numbers of `memory/kernel_defaults.py` side by side.
+A softmax over a question's candidates, the evidence as the target, all questions with evidence. First the lexical
+features, then the weight of the semantic arm with the others fixed. Next to the figures of the shipped and of the
+fitted weights are those of weights that never saw the conversation they are measured on. Prints the shipped and the
+fitted numbers of `memory/kernel_defaults.py` side by side.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def main(quick: bool = False) -> None:
 
 
 def kept_model() -> KeptVectors | None:
-    """The installed model; what it embeds is kept for the next run."""
+    """The installed model; its embeddings are cached for the next run."""
     return KeptVectors(load(installed_model()), CACHE)
 
 
 def gathered(conversations: list[Conversation], model: KeptVectors | None) -> tuple[list[Case], list[Case]]:
-    """The candidates and features of every question, by words alone and with the model."""
+    """The candidates and features of every question, by words only and with the model."""
     with fresh_store() as store:
         flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": "none"}
         clew = open_clew(load_settings(flags, {}))

@@ -1,8 +1,8 @@
 """Frames in real Chromium while long lists are scrolled and a session of 5,000 thoughts is panned.
 
-`dropped` are the frames of 60 a second that did not come, `long_tasks` and `long_frames` what the browser itself
-reports: work of the main thread, and frames with their drawing, of more than 50 ms. Beside other busy processes
-frames are late for want of a processor: what can be compared then is `frame_ms`, processor time of the main thread.
+`dropped` are the missing frames of 60 a second, `long_tasks` and `long_frames` are reported by the browser itself:
+work of the main thread, and frames with their drawing, of more than 50 ms. On a busy machine frames are late for lack
+of processor time: compare `frame_ms` then, processor time of the main thread.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Many processes on one store, killed at random as their servers are: does one order explain everything told?
+"""Linearizability: many processes on one store, killed at random like their servers; does one order explain all?
 
-`lost` counts what was acknowledged or seen and is not stored, `doubled` what is stored twice, `different` what somebody
-was told that no order of events explains, and processes that answer differently in the end. All must be 0.
-A seed that breaks it is kept in tests/process/seeds.json, and the tests run it from then on at their size;
-CLEW_HISTORY_SEED runs it at this size.
+`lost` counts writes that were acknowledged or read and are not stored, `doubled` those stored twice, `different`
+responses that no order of events explains, and processes with different answers at the end. All must be 0. A seed that
+breaks it is kept in tests/process/seeds.json, and the tests run it from then on at their size; CLEW_HISTORY_SEED runs
+it at this size.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How often a person is asked about records that contradict nothing, in a memory of 1,000 records.
 
-Honest records are kept one by one with `remember`: sentences that have nothing to do with what is there (written for
-this, half of them as documentation is written), sentences of this machine's own documentation, and the records of
-projects whose writers the model never saw, which hold together. Planted are records of which the first side of a pair
-is in the memory and the second contradicts it. Aim: at most one honest record in fifty waits, and most planted ones are
+Honest records are stored one by one with `remember`: sentences unrelated to the stored ones (written for this, half of
+them as documentation is written), sentences of this machine's own documentation, and the records of projects whose
+writers the model never saw, which are consistent. Planted are records of which the first side of a pair is in the
+memory and the second contradicts it. Aim: at most one honest record in fifty waits, and most planted ones are
 reported.
 """
 
@@ -23,7 +23,7 @@ PLANTED = ("plain3", "plain4", "plain5", "plain6", "plain7")
 
 
 def base() -> list[str]:
-    """Sentences of Clew's own guides and records of agents that hold."""
+    """Sentences of Clew's own guides and valid records of agents."""
     lines = (DATA / "contradictions" / "prose.tsv").read_text(encoding="utf-8").splitlines()
     texts = [line.split("\t")[1] for line in lines]
     for path in sorted((DATA / "agentmem").glob("*.json")):
@@ -54,7 +54,7 @@ def kept_by_file(made: Memory, texts: list[str]) -> None:
 
 
 def remembered(texts: list[str], others: list[str]) -> dict[str, float | int]:
-    """What becomes of records that are kept one by one in a memory of others."""
+    """The outcomes of records that are stored one by one in a memory with others."""
     waits = told = 0
     with memory() as made:
         kept_by_file(made, others)

@@ -1,7 +1,7 @@
-"""Hooks: how long a client waits for each, whether guards are right, and how often what ended a failure is right.
+"""Hooks: how long a client waits for each, whether guards are right, and how often the fix of a failure is right.
 
-Latency is measured from outside: a stub of each client starts the launcher as the client would, with the server there,
-absent, deaf and killed.
+Latency is measured from outside: a stub of each client starts the launcher as the client would, with the server
+running, absent, unresponsive and killed.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def latency(place: Path, rounds: int) -> None:
 
 
 def waited_for(client: Any) -> list[Any]:
-    """The two answers that a client waits for as long as it can, where no server is there yet."""
+    """The two responses that a client waits for as long as it can, if no server is running yet."""
     return [client.fire("session-start", source="startup"), client.wants("git push origin --force")]
 
 
 def _bare() -> float:
-    """What the interpreter alone takes to start and end: what no hook in Python can be faster than."""
+    """The start and exit of the interpreter alone: the lower bound for any hook in Python."""
     begun = time.monotonic()
     subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
     return time.monotonic() - begun
@@ -117,7 +117,7 @@ def _sessions(kind: Any, place: Path, state: str, rounds: int) -> list[float]:
 
 
 class _Server:
-    """The resident server of a data directory: there, deaf (it listens and never answers), killed or absent."""
+    """The resident server of a data directory: running, deaf (listens and never responds), killed or absent."""
 
     def __init__(self, home: Path, project: Path, state: str) -> None:
         self.home, self.project, self.state = home, project, state
@@ -132,7 +132,7 @@ class _Server:
             self.process.kill()
             self.process.wait()
         if self.state != "there":
-            assert self.lock.take(patience=60)  # nobody else starts one meanwhile
+            assert self.lock.take(patience=60)  # prevents another process from starting one meanwhile
         if self.state == "deaf":
             self._listen()
         return self
@@ -176,7 +176,7 @@ def _armed(clew: Clew) -> list[str]:
     made = []
     for text, check in RULES:
         rule = did(clew, "remember", text=text, kind="rule", guard=check)
-        if rule["proposal"]:  # two short rules may look like a contradiction; a person says that they are none
+        if rule["proposal"]:  # two short rules may look like a contradiction; a person confirms that they are none
             did(clew, "approve_apply", proposal_id=rule["proposal"], dry_run=False)
         did(clew, "guard_approve", id=rule["id"])
         made.append(rule["id"])

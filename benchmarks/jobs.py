@@ -1,4 +1,4 @@
-"""The radar over stdio with a thousand jobs, on both engines, beside a call that does nothing."""
+"""The radar over stdio with a thousand jobs, on both engines, compared with a no-op call."""
 
 from __future__ import annotations
 

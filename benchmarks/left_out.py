@@ -1,14 +1,14 @@
 """Recall with one shape left out: `python -m benchmarks left_out`; CLEW_LOCOMO and CLEW_BEAM may name their files.
 
-The weights of the features are fitted on all shapes but one and measured on that one, beside
-what is shipped and what is fitted on all. Shapes: records of agents (`data/agentmem`), young projects (`data/young`),
-other shapes (`data/shapes`: a renovation, commit subjects, a kitchen, a notebook), project chats (BEAM), talk
-(LoCoMo), generated talk and chats (`recall/generated`), and collections made of what this
-machine has (`samples`). The weights start from the same number each, so that nothing of the shape that is left out is
-in them. A second table leaves out one project, chat or conversation at a time and shows the mean and the spread over
-them. Prints the weights that all shapes together give, for `memory/kernel_defaults.py`.
+The weights of the features are fitted on all shapes but one and measured on that one, compared with the shipped ones
+and with those fitted on all. Shapes: records of agents (`data/agentmem`), young projects (`data/young`), other shapes
+(`data/shapes`: a renovation, commit subjects, a kitchen, a notebook), project chats (BEAM), talk (LoCoMo), generated
+talk and chats (`recall/generated`), and collections made from texts of this machine (`samples`). The weights start
+from the same number each, so that nothing of the shape that is left out is in them. A second table leaves out one
+project, chat or conversation at a time and shows the mean and the spread over them. Prints the weights that all shapes
+together give, for `memory/kernel_defaults.py`.
 
-What the search met is kept in `results/trials`: the first run asks some thousand questions, later ones fit only.
+Trials are cached in `results/trials`: the first run asks some thousand questions, later ones only fit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from clew.settings import load_settings
 FOLDED = ("agentmem", "projects", "beam", "locomo")
 """Shapes whose projects, chats and conversations are left out one by one."""
 WORDS_ONLY = ("samples",)
-"""Measured by words alone, to spare hours of embedding."""
+"""Measured by words only, to save hours of embedding."""
 AGENTMEM = Path(__file__).parent / "data" / "agentmem"
 PROJECTS = Path(__file__).parent / "data" / "projects"
 SHAPES = Path(__file__).parent / "data" / "shapes"
@@ -113,7 +113,7 @@ def printed_weights(weights: Mixed) -> str:
 
 
 def gathered(arm: str, model: KeptVectors | None, quick: bool) -> Shapes:
-    """Every question of every shape that is at hand, as the search met it."""
+    """The trials of every question of every available shape."""
     shapes: Shapes = {}
     for name, data, made in sets(quick):
         if name not in WORDS_ONLY or model is None:

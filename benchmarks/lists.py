@@ -1,4 +1,4 @@
-"""What a client has to read before its first call: the tool lists of each toolset."""
+"""The size of the tool lists of each toolset, which a client reads before its first call."""
 
 from __future__ import annotations
 

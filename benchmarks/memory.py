@@ -1,8 +1,8 @@
-"""Governed memory at 50,000 blocks: apply, a hand edit until it is found, scan, start; on both engines, and beside
-mind-mem on the same files.
+"""Governed memory at 50,000 blocks: apply, a manual edit until it is found, scan, start; on both engines, compared
+with mind-mem on the same files.
 
-The peer runs in an environment of its own, made by the first measurement (`benchmarks/peer.py`); what takes it
-longer than a limit is reported as such.
+The peer runs in a separate environment, created by the first measurement (`benchmarks/peer.py`); a timeout of it is
+reported as such.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def measure_clew(report: Report, store: Store, root: Path, rounds: int) -> None:
 
 
 def measure_start(report: Report, store: Store, rounds: int) -> None:
-    """To the initialize answer, beside a store with nothing in it."""
+    """Time to the initialize response, compared with an empty store."""
     with fresh_store(store.engine) as empty:
         times: dict[str, list[float]] = {"empty": [], "full": []}
         for _ in range(rounds):
@@ -223,7 +223,7 @@ def measure_peer(report: Report, python: str, root: Path) -> None:
 
 
 def let_peer_apply(python: str, root: Path) -> None:
-    """A new workspace of the peer only detects; whoever changes that has to attest the settings, as it asks for."""
+    """A new workspace of the peer only detects; to change that the settings must be attested, as it requires."""
     for state in (root / "memory/intel-state.json", root / "mind-mem.json"):
         state.write_text(state.read_text(encoding="utf-8").replace("detect_only", "propose"), encoding="utf-8")
     command = [str(Path(python).parent / "mm"), "bind", "--rebind", "--workspace", str(root)]

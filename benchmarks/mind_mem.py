@@ -1,6 +1,6 @@
-"""A workspace of mind-mem opened, used and handed back, with that program itself as the judge.
+"""Compatibility: a workspace of mind-mem is opened, used and returned, and verified by that program itself.
 
-The program is installed into an environment of its own (`benchmarks/peer.py`). Its own validator and scan must find
+The program is installed into a separate environment (`benchmarks/peer.py`). Its own validator and scan must find
 nothing in what Clew wrote, its recall must find it, it must apply what Clew staged and roll back what Clew applied.
 """
 

@@ -1,5 +1,5 @@
-"""The live page in real Chromium: what drawing costs, how soon a thought of another process is on the screen, and what
-fifty agents at once do to the page and to the server."""
+"""The live page in real Chromium: the cost of drawing, the latency until a thought of another process is on the
+screen, and the load of fifty concurrent agents on the page and the server."""
 
 from __future__ import annotations
 
@@ -166,20 +166,20 @@ def agents(address: str, session: str, seconds: int, label: str) -> list[float]:
 
 
 def costing(process: int, act: Callable[[], list[float]]) -> tuple[list[float], float]:
-    """What the act gave, and the processor seconds that it cost the server."""
+    """The result of the action, and the processor seconds of the server."""
     before = cpu_seconds(process)
     result = act()
     return result, cpu_seconds(process) - before
 
 
 def cpu_seconds(process: int) -> float:
-    """Unlike the clock it does not care what else this machine does."""
+    """Unlike wall time it does not depend on other processes of this machine."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def crowd(quick: bool) -> Report:
-    """Fifty agents, one thought a second each, first with nobody looking, then with the page open on their session."""
+    """Fifty agents, one thought a second each, first without a viewer, then with the page open on their session."""
     seconds = 10 if quick else 60
     report = Report("observatory_agents", f"{AGENTS} agents on one session over HTTP, one thought a second each")
     with fresh_store() as store:

@@ -1,9 +1,9 @@
-"""Where an original was ahead of Clew, all of it in one table: the original, Clew then, and Clew now.
+"""One table of all cases in which an original was better than Clew: the original, Clew then, and Clew now.
 
 Thoughtbox is not in the npm registry, so its times and those of Clew then are the recorded ones of a comparison with
-the seed's commit: over stdio, by the clock, on a loaded machine. Clew now is the server's processor time for the same
-calls over stdio. mind-mem is installed beside (`benchmarks/peer.py`) and measured by turns with Clew, in processor time
-as well. `python -m benchmarks.originals` puts the newest table into docs/benchmarks.md.
+the seed's commit: over stdio, wall time, on a loaded machine. Clew now is the server's processor time for the same
+calls over stdio. mind-mem is installed separately (`benchmarks/peer.py`) and measured alternately with Clew, in
+processor time as well. `python -m benchmarks.originals` puts the newest table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def thoughtbox(report: Report, size: int, rounds: int) -> None:
 
 
 def _taken(server: StdioServer, rounds: int) -> dict[str, float]:
-    """Milliseconds of the server's processor time, the fastest of some rounds, which neighbours hardly change."""
+    """Milliseconds of the server's processor time, the fastest of some rounds, which other processes hardly affect."""
     one = {"sessionId": SESSION}
     calls: dict[str, dict[str, Any]] = {
         **{f"export {form}": _session("export", **one, format=form) for form in ("json", "markdown", "cipher")},
@@ -74,7 +74,7 @@ def _session(operation: str, **arguments: Any) -> dict[str, Any]:
 
 
 def protocol(report: Report, rounds: int) -> None:
-    """What the protocol's library takes of every call: a server with one tool that does nothing."""
+    """The overhead of the protocol's library in every call: a server with one no-op tool."""
     with bare_server() as server:
         server.initialize()
         taken = []

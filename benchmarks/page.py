@@ -1,5 +1,5 @@
-"""The page on a big store in real Chromium: how soon each place is ready, how many calls it makes, how smoothly its
-pictures move, and what an hour of twenty events a second leaves in its memory.
+"""The page on a big store in real Chromium: the load time of each place, its number of calls, the smoothness of its
+graphs, and its memory after an hour of twenty events a second.
 
 The first run builds the store (minutes); it is kept for the next ones. Wall times depend on what else the machine does:
 `cpu_s` and `frame_ms` are processor time of the page's main thread (`cpu_s` with the server's), `chromium_ms` that of
@@ -30,7 +30,7 @@ RATE, HOUR = 20, 20 * 3600
 FASTER = 20
 """How many seconds of the hour pass in one: events come in the order and number of an hour, only sooner."""
 TOGETHER = 4
-"""Seconds of the hour that are committed at once: the disk would else be what is measured."""
+"""Seconds of the hour that are committed at once: otherwise the disk would be measured."""
 PATIENCE = 400.0
 """Seconds after which the hour is cut short; the row then says how much of it passed."""
 TIMES = 3
@@ -63,7 +63,7 @@ class Place:
     field: str = ""
     """What is moved, where the place has a picture."""
     watched: bool = False
-    """Whether somebody looks at it for an hour."""
+    """Whether it is kept open for an hour."""
 
 
 def places(known: Known) -> list[Place]:
@@ -85,14 +85,14 @@ def places(known: Known) -> list[Place]:
 
 
 def visit(page: Any, place: Place) -> None:
-    """Loads the page from nothing, and waits until the place's own content stands."""
+    """Loads the page without a cache, and waits until the content of the place is shown."""
     page.driver.get("about:blank")
     page.driver.get(f"{page.address}/#/bench/{place.address}")
     page.until(f"document.querySelector('{place.ready}')?.checkVisibility() && {CALM}")
 
 
 def measure(page: Any, server: int, place: Place, frames: int) -> dict[str, Any]:
-    """The middle of a few loads, and what the place asked for."""
+    """The median of a few loads, and the requests of the place."""
     taken, worked = [], []
     for _ in range(TIMES):
         begun, served = time.perf_counter(), cpu_seconds(server)
@@ -133,7 +133,7 @@ def chromium_seconds(page: Any) -> float:
 
 
 def hour(page: Any, store: Store, known: Known, events: int) -> tuple[dict[str, dict[str, Any]], str]:
-    """What the watched places hold after the events, each in a window of its own; and how they were fed."""
+    """The memory of the open places after the events, each in a separate window; and the rate of the events."""
     windows = {}
     for place in places(known):
         if place.watched:

@@ -1,4 +1,4 @@
-"""An environment of its own with mind-mem, made when a measurement first needs it.
+"""A separate environment with mind-mem, created when a measurement first needs it.
 
 `MIND_MEM_PYTHON` names another interpreter that has the package. Of the three originals only this one is in a registry.
 """
@@ -18,7 +18,7 @@ PATIENCE = 600
 
 
 def mind_mem_python() -> str | None:
-    """Its interpreter; None, with the reason printed, where the package cannot be had."""
+    """Its interpreter; None, with the reason printed, if the package is not available."""
     named = os.environ.get("MIND_MEM_PYTHON")
     if named:
         return named
@@ -38,7 +38,7 @@ def cache() -> Path:
 
 
 def _make(place: Path, python: Path) -> str:
-    """Fill the environment; the reason why it cannot be, or nothing."""
+    """Install into the environment; returns the reason of a failure, or nothing."""
     venv.create(place, with_pip=True, clear=True)
     command = [str(python), "-m", "pip", "install", "-q", f"mind-mem=={VERSION}"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -1,8 +1,8 @@
-"""What it costs to look at the files that proofs cover, each time an agent resumes.
+"""The cost of checking the files that proofs cover, each time an agent resumes.
 
-A project of ten thousand files, one step proven over all of them. Resumed as it stands, with one file changed, and with
-all of them touched but not changed, which is the worst case: every stamp differs, so every file has to be read.
-`cpu_p50_ms` says what it costs, however busy the machine is otherwise.
+A project of ten thousand files, one step proven over all of them. Resumed unchanged, with one file changed, and with
+all of them touched but not changed, which is the worst case: every timestamp differs, so every file has to be read.
+`cpu_p50_ms` is the cost, independent of other load of the machine.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def call(clew: Clew, name: str, **arguments: object) -> str:
 
 
 def resumed(clew: Clew, expected: str) -> tuple[list[float], list[float]]:
-    """Seconds by the clock and by the processor, of so many resumes."""
+    """Seconds of wall time and of processor time, for a number of resumes."""
     taken, used = [], []
     for _ in range(ROUNDS):
         begun, cpu = time.perf_counter(), time.process_time()

@@ -76,7 +76,7 @@ def measure(report: Report, engine: str, size: int, targets: tuple[int, int]) ->
 
 
 def timed(clew: StdioServer, questions: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """How long answers take, by the clock and of the processor: the latter says the same on a busy machine."""
+    """Times of responses, wall time and processor time: the latter is stable on a busy machine."""
     times, spent = [], []
     for question in questions:
         begun = clew.cpu_ms()
@@ -90,7 +90,7 @@ def asked(clew: StdioServer, question: str) -> float:
 
 
 def first_call(store: Store, model: str, question: str) -> tuple[float, float]:
-    """Milliseconds of the first recall in a fresh process, by the clock and of the processor."""
+    """Milliseconds of the first recall in a fresh process, wall time and processor time."""
     times, spent = [], []
     for _ in range(STARTS):
         with clew_server(store.home, store.url, CLEW_EMBEDDING_MODEL=model) as clew:
@@ -102,7 +102,7 @@ def first_call(store: Store, model: str, question: str) -> tuple[float, float]:
 
 
 def after_write(clew: StdioServer, questions: list[str]) -> float:
-    """The middle of recalls that each follow a write."""
+    """The median of recalls that each follow a write."""
     times = []
     for question in questions:
         clew.call("notes_commit", content=f"a note about {question}")
@@ -131,7 +131,7 @@ def fill(store: Store, size: int, words: list[str], weights: list[float], chance
 
 
 def give_vectors(store: Store, size: int) -> None:
-    """Random ones: making real ones takes minutes, and these compare as fast."""
+    """Random ones: computing real ones takes minutes, and the speed of comparisons is the same."""
     import numpy as np
 
     from clew.index import vectors

@@ -48,7 +48,7 @@ def shown(value: Any) -> str:
 
 
 def spread(seconds: list[float]) -> dict[str, float]:
-    """Milliseconds at the middle and near the end."""
+    """Median and a high percentile in milliseconds."""
     ordered = sorted(seconds)
     return {
         "p50_ms": statistics.median(ordered) * 1000,

@@ -1,7 +1,7 @@
-"""Collections with questions, made of what any machine has: docstrings, package descriptions, changelogs.
+"""Collections with questions, made from texts of any machine: docstrings, package descriptions, changelogs.
 
-Nothing is kept in the project and nothing is fetched; what a machine lacks is left out. The same machine gives the same
-collections. A text is asked for by what was cut off it (its first paragraph, its summary) or by some of its words.
+Nothing is stored in the project and nothing is downloaded; missing sources are skipped. The same machine gives the
+same collections. The query for a text is a removed part of it (its first paragraph, its summary) or some of its words.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOLD = (
 )
 
 Pair = tuple[str, str]
-"""What is asked and the text that answers."""
+"""The question and the text that answers it."""
 
 
 def collections() -> list[Conversation]:
@@ -113,7 +113,7 @@ def in_one(name: str, pairs: list[Pair]) -> Conversation:
 
 
 def chats(name: str, pairs: list[Pair]) -> Conversation:
-    """The user asks what things mean and tells something in passing; the assistant explains at length."""
+    """The user asks for explanations and mentions facts in passing; the assistant explains at length."""
     chance, turns, asked = random.Random(3), list[Turn](), []
     things = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS] if pairs else []
     for session, thing in enumerate(chance.sample(things, len(things)), 1):
@@ -130,7 +130,7 @@ def chats(name: str, pairs: list[Pair]) -> Conversation:
 
 
 def changelogs(name: str) -> Conversation:
-    """Each release a session, each change a remark of whoever made it; asked for by some of its words."""
+    """Each release is a session, each change a remark of its author; queried by some of its words."""
     turns, asked = list[Turn](), []
     for session, (maker, changes) in enumerate(releases(), 1):
         turns += [turn(session, number, change, maker) for number, change in enumerate(changes, 1)]

@@ -1,7 +1,7 @@
 """Transcripts of coding clients: how fast they become searchable, and whether the right session is found.
 
 A home is generated in the formats of four clients. `speed`: megabytes of transcript per second of processor time, a
-second run over the same files, and the peak of memory, each in a process of its own. `recall`: questions in the shape
+second run over the same files, and the peak of memory, each in a separate process. `recall`: questions in the shape
 of SWE-ContextBench (what did a past session do to this file, about this error, for an issue like this one); any@5 is
 the share of questions whose session is among the first five, for Clew and for plain BM25 over whole sessions.
 """
@@ -83,7 +83,7 @@ def past_sessions(count: int, chance: random.Random) -> list[PastSession]:
 
 
 def listing(chance: random.Random, lines: int) -> str:
-    """What commands print: names of files and words that belong to other sessions."""
+    """Output of commands: file names and words of other sessions."""
     return "\n".join(
         f"tests/{chance.choice(AREAS)}/test_{chance.choice(PARTS)}.py"
         f"::test_{chance.choice(AREAS)}_{chance.randrange(99)} PASSED"
@@ -92,7 +92,7 @@ def listing(chance: random.Random, lines: int) -> str:
 
 
 def write_session(home: Path, project: Path, session: PastSession, chance: random.Random, lines: int) -> None:
-    """A session as Claude Code writes it, with what is asked of it in the places where clients have it."""
+    """A session in the format of Claude Code, with the facts of its questions in the usual places."""
     folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project))
     folder.mkdir(parents=True, exist_ok=True)
     test = f"pytest -q tests/{session.area}"

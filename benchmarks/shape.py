@@ -1,7 +1,7 @@
 """The size and shape of the code: `python -m benchmarks shape [--commit COMMIT]`.
 
-With a commit, the same figures of the tree as it was then stand beside today's. Functions that branch too much are
-named below the table.
+With a commit, the figures of that tree are shown next to the current ones. Functions that branch too much are listed
+below the table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Shape:
-    """What one tree's Python code in `src` looks like, and its page and binaries."""
+    """The figures of one tree's Python code in `src`, its page and its binaries."""
 
     lines: int
     files: int

@@ -1,8 +1,8 @@
-"""Recall on other shapes than talk among friends: `python -m benchmarks shapes`.
+"""Recall on other shapes than conversations among friends: `python -m benchmarks shapes`.
 
-Clew with the shipped kernels and the floor on, against plain FTS5, plain BM25 and the bare model, on collections
-made of what this machine has (`samples`). Every question has an answer: `refused` is the share that the floor leaves
-without one. Nothing is fitted here.
+Clew with the shipped kernels and the abstention threshold, against plain FTS5, plain BM25 and the bare model, on
+collections made from texts of this machine (`samples`). Every question has an answer: `refused` is the share that the
+threshold leaves without one. Nothing is fitted here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def report_one(report: Report, collection: Conversation, model: KeptVectors | No
 
 
 def searches(collection: Conversation, model: KeptVectors | None) -> Iterator[tuple[str, Search]]:
-    """Clew by words and with the model, each as long as its store stands, and the others."""
+    """Clew by words and with the model, each while its store exists, and the others."""
     with fresh_store() as store:
         clew = open_clew(load_settings({"home": store.home, "workspace": "bench", "workspace_lock": False}, {}))
         ctx = Context(clew.dispatcher, Connection(), "bench", None)

@@ -1,7 +1,7 @@
 """Recall in young projects: `python -m benchmarks small_stores`.
 
-Stores of five to two dozen records, kept one by one as an agent keeps them (`data/young`), and what is asked of them at
-each size: where the evidence stands, and which questions get no answer at all or a weak one. Nothing is fitted here.
+Stores of five to two dozen records, written one by one as by an agent (`data/young`), with questions at each size: the
+rank of the evidence, and the questions with no answer or a weak one. Nothing is fitted here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def gathered(model: KeptVectors | None) -> dict[int, list[Trial]]:
 
 
 def placed(trials: list[Trial]) -> dict[str, float]:
-    """Where the evidence stands, the floor aside."""
+    """The rank of the evidence, without the abstention threshold."""
     places = [trial.place for trial in trials if trial.place is not None]
     return {
         "asked": len(trials),

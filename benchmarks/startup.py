@@ -1,4 +1,4 @@
-"""Cold start over stdio to the `initialize` answer, beside the bare server, with little and with much stored."""
+"""Cold start over stdio to the `initialize` response, and of the bare server, with a small and a large store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.stores import fill_notes, fresh_store
 
 
 def started(server: StdioServer) -> tuple[float, float]:
-    """Wall seconds to the answer, and CPU seconds of the process by then."""
+    """Wall seconds to the response, and CPU seconds of the process by then."""
     with server:
         wall = server.initialize()
         with Path(f"/proc/{server.process.pid}/stat").open(encoding="ascii") as stat:

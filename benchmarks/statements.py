@@ -1,4 +1,4 @@
-"""What each operation asks of the store: statements, round trips, and the time they take, on both engines.
+"""The database work of each operation: statements, round trips, and their time, on both engines.
 
 `python -m benchmarks.statements NAME` lists the statements of one operation.
 """
@@ -32,7 +32,7 @@ class Caller:
     session: Connection
 
     def begin(self, session: str) -> None:
-        """The thought gateway wants to be told what is worked on."""
+        """The thought gateway requires the current work first."""
         self("thoughtbox_gateway", {"operation": "load_context", "sessionId": session})
         self("thoughtbox_gateway", {"operation": "cipher"})
 

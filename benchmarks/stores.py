@@ -30,7 +30,7 @@ class Store:
 
 @contextmanager
 def fresh_store(engine: str = "sqlite") -> Iterator[Store]:
-    """A new store that is gone afterwards."""
+    """A temporary new store."""
     folder = Path(tempfile.mkdtemp(prefix="clew-bench-"))
     folder.chmod(0o755)
     server = _postgres(folder) if engine == "postgres" else None
@@ -43,7 +43,7 @@ def fresh_store(engine: str = "sqlite") -> Iterator[Store]:
 
 
 def crash_postgres(url: str) -> None:
-    """Kill one process of the server: it ends all others and recovers. Returns when it answers again."""
+    """Kill one process of the server: it ends all others and recovers. Returns once it responds again."""
     import psycopg
 
     connection = _reached(url)

@@ -89,7 +89,7 @@ def count_characters(costs: Report, server: StdioServer, size: int) -> None:
 
 
 def kept(result: dict[str, object]) -> str:
-    """Which of the three things that a reader cannot do without are there."""
+    """Which of the three essential things for a reader are present."""
     capsule = result["capsule"]
     assert isinstance(capsule, dict)
     found = {

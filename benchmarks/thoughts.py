@@ -1,4 +1,4 @@
-"""Thoughts over stdio: what one costs beside a no-op as a session grows, what reads cost, and starting with many."""
+"""Thoughts over stdio: one compared with a no-op as a session grows, reads, and a start with many."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Generated sessions of an agent with failures whose remedies are known: what dead ends are measured on.
+"""Generated sessions of an agent with failures whose fixes are known, to measure dead ends.
 
-Each episode is one command that fails and passes in the end. What really ended the failure is written down with it.
-The noise is what real sessions are full of: tests that fail at random, edits that have nothing to do with the failure,
-first attempts that do not help, other failures in between, one message with several causes, errors that hide others.
+Each episode is one command that fails and passes in the end, with the real fix of the failure. The noise is that of
+real sessions: tests that fail at random, edits that have nothing to do with the failure, first attempts that do not
+help, other failures in between, one message with several causes, errors that hide others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Bug:
-    """A failure that comes again, and the files or command that really end it; nothing ends a flaky one."""
+    """A recurring failure, and the files or command that really fix it; nothing fixes a flaky one."""
 
     id: str
     command: str
@@ -52,7 +52,7 @@ class Episode:
     session: str
     steps: list[Step] = field(default_factory=list)
     truth: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Bug -> what ended it; empty: nothing did."""
+    """Bug -> its fix; empty if there is none."""
 
 
 def bugs(chance: random.Random) -> list[Bug]:
@@ -130,11 +130,11 @@ def _play(episode: Episode, bug: Bug, known: list[Bug], chance: random.Random) -
     if way < 0.25:  # a first attempt in the right file that does not help
         _edit(episode, next(iter(bug.frames)), "# tried this first")
         _fail(episode, bug, chance)
-    elif way < 0.4:  # another command fails and is mended in between
+    elif way < 0.4:  # another command fails and is fixed in between
         other = chance.choice([it for it in known if it.command != bug.command and it.remedy])
         _fail(episode, other, chance)
         _mend(episode, other, chance)
-    elif way < 0.5:  # a slip that hides the failure for a while
+    elif way < 0.5:  # a mistake that hides the failure for a while
         slip = Bug(
             "T", bug.command, "SyntaxError: invalid syntax", "app/main.py", ("app/main.py",), frozenset({"app/main.py"})
         )
@@ -207,7 +207,7 @@ def _edit(episode: Episode, path: str, text: str) -> None:
 
 @dataclass
 class Score:
-    """How many pairs and previews were right; a pair is right when it credits nothing but what really helped."""
+    """How many pairs and previews were right; a pair is right if it credits only the real fix."""
 
     failures: int = 0
     pairs: int = 0
@@ -224,7 +224,7 @@ class Score:
         self.right_pairs += bool(truth) and set(json.loads(row["by_what"])) <= truth
 
     def add_told(self, cause: str, text: str, episode: Episode) -> None:
-        """Right when it names the file or package that ends this very bug, by an edit or by taking one back."""
+        """Right if it names the file or package that fixes this bug, by an edit or a revert."""
         truth = episode.truth.get(cause, frozenset())
         self.told += 1
         self.right_told += any(it.split()[-1] in text for it in truth) if truth else "without a change" in text
@@ -245,7 +245,7 @@ def score(
     edit: Callable[[str, str, str], object],
     pairs: Callable[[], list[dict[str, Any]]],
 ) -> Score:
-    """Play sessions: `run(session, command, code, output)` answers what is said, `pairs` lists what was found."""
+    """Play sessions: `run(session, command, code, output)` returns the message, `pairs` lists the detected fixes."""
     found, seen = Score(), len(pairs())
     for episode in episodes(count, seed):
         for step in episode.steps:

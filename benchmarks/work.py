@@ -1,4 +1,4 @@
-"""How much work a call is, counted instead of timed: the same on a busy machine and on a quiet one.
+"""The work of a call, counted instead of timed: independent of the load of the machine.
 
 Counted are statements, the rows that come back, the steps of SQLite's virtual machine (which show a scan or a sort that
 returns few rows), round trips to PostgreSQL, and runs of a neural model.
@@ -21,7 +21,7 @@ from clew.store.sqlite import SqliteTransaction
 from clew.store.wire import Wire
 
 OWN_TABLES = "'main'.'"
-"""How SQLite's full-text index names its own tables; no statement of Clew quotes a name this way."""
+"""How statements of SQLite's full-text index quote its own tables; no statement of Clew quotes a name this way."""
 METHODS = ("all", "tuples", "batch", "one", "value", "run", "changed", "many")
 
 
@@ -35,7 +35,7 @@ class Statement(NamedTuple):
 
 @dataclass
 class Work:
-    """What was done since `counting` began."""
+    """The work since `counting` began."""
 
     statements: list[Statement] = field(default_factory=list)
     round_trips: int = 0
@@ -43,7 +43,7 @@ class Work:
     """Of SQLite's virtual machine; none are counted on PostgreSQL."""
     model_runs: int = 0
     thread: int = field(default_factory=threading.get_ident)
-    """Only its work counts: what runs behind the calls is nobody's answer, and comes whenever it wants."""
+    """Only the work of this thread counts: background work is not part of a response, and its timing is random."""
     _nested: int = 0
 
     @property
@@ -61,7 +61,7 @@ class Work:
 
 @contextmanager
 def counting(work: Work) -> Iterator[Work]:
-    """Add to `work` what its thread does inside."""
+    """Add the work of this thread inside the block to `work`."""
     from clew.model.transformer import Transformer
     from clew.recall.onnx_models import OnnxEmbedder
 
@@ -115,7 +115,7 @@ def _steps_of_sqlite(work: Work) -> Iterator[None]:
     traced: list[apsw.Connection] = []
 
     def add(event: dict[str, Any]) -> None:
-        # What a full-text index does to its own tables is left out: it merges them now and then, whoever writes then.
+        # The full-text index's work on its own tables is excluded: it merges them at random times.
         if work.is_ours and OWN_TABLES not in event["sql"]:
             work.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 

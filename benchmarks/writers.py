@@ -1,4 +1,4 @@
-"""One and eight processes writing durably to one store: how much, how fair, how long the worst wait."""
+"""One and eight processes writing durably to one store: throughput, fairness, the longest waits."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from clew.recall.search import Request, Search
 from clew.registry.context import Context
 
 Ask = Callable[[str], tuple[list[str], float]]
-"""From a question to the ids found and how likely they answer it."""
+"""Maps a question to the ids found and the probability that they answer it."""
 
 
 @dataclass
 class Figures:
-    """What one arm reached: retrieval, what holds before what was replaced, and silence."""
+    """The figures of one arm: retrieval, current records before replaced ones, and abstention."""
 
     tally: Tally = field(default_factory=Tally)
     current: list[bool] = field(default_factory=list)
@@ -100,12 +100,12 @@ def _clew(place: Context, words_only: bool) -> Ask:
 
 
 def _plain(search: Callable[[str], list[str]]) -> Ask:
-    """Others say nothing of how sure they are."""
+    """Other systems report no confidence."""
     return lambda text: (search(text), 1.0)
 
 
 def as_conversation(collection: Collection) -> Conversation:
-    """The same records for those who know texts only."""
+    """The same records for systems that only support plain texts."""
     turns = [Turn(record.id, 1, "", record.plain, "", None, "") for record in collection.records]
     return Conversation(collection.name, turns, collection.questions)
 

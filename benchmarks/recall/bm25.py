@@ -1,7 +1,6 @@
 """Plain BM25 as the textbooks have it: stop words left out, stems, one text for each item, nothing else.
 
-It stands for what any search library gives. No library is needed for it, so that the arm is there wherever the
-measurement runs.
+It represents the result of any search library. It has no dependency, so that the arm is always available.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def bm25(conversation: Conversation) -> Search:
 
 
 def bm25_scores(texts: list[str]) -> Callable[[str], NDArray[np.float64]]:
-    """From a question to the score of each text."""
+    """Maps a question to the score of each text."""
     words_of = [_words(text) for text in texts]
     usual = sum(map(len, words_of)) / max(len(words_of), 1) or 1.0
     postings: dict[str, list[tuple[int, float]]] = defaultdict(list)

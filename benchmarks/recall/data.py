@@ -1,4 +1,4 @@
-"""Collections of several shapes with questions: LoCoMo, agentmem, BEAM and LongMemEval as records, whoever made them.
+"""Collections of several shapes with questions: LoCoMo, agentmem, BEAM and LongMemEval converted to records.
 
 Only agentmem is ours. The other files are for measuring and are never part of the project; their paths are given.
 """
@@ -23,7 +23,7 @@ from clew.registry.context import Context
 
 @dataclass(frozen=True)
 class Record:
-    """Anything that is kept: a turn of a talk, or a decision with its author and what it replaces."""
+    """Any stored item: a turn of a conversation, or a decision with its author and the record it replaces."""
 
     id: str
     text: str
@@ -37,14 +37,14 @@ class Record:
 
     @property
     def plain(self) -> str:
-        """Author, date, title and words in one text, for those who know no fields."""
+        """Author, date, title and words in one text, for systems without fields."""
         date = f" ({rfc3339(self.ts_ms)[:10]})" if self.ts_ms is not None else ""
         return f"{self.author or ''}{date}: {f'{self.title}. ' if self.title else ''}{self.text}"
 
 
 @dataclass(frozen=True)
 class Collection:
-    """One store of records with what is asked of it."""
+    """One store of records with its questions."""
 
     name: str
     shape: str
@@ -120,7 +120,7 @@ def beam(path: Path) -> list[Collection]:
 def _chat(chat: dict[str, Any]) -> Collection:
     records, moment = [], None
     for turn in chat["turns"]:
-        # Only the first turn of a day says which day it is.
+        # Only the first turn of a day contains the date.
         moment = _day(turn.get("date")) or moment
         records.append(
             Record(str(turn["id"]), turn["text"], author=turn["role"], ts_ms=moment, doc=f"session-{turn['group']}")

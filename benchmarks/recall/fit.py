@@ -66,7 +66,7 @@ def gather(ctx: Context, conversation: Conversation, model: Embedder | None) -> 
 
 
 def fit(cases: list[Case], weights: Weights) -> Weights:
-    """First what words alone give, then the weight of the meaning arm with the others held."""
+    """First the lexical weights, then the weight of the semantic arm with the others fixed."""
     names = sorted(set(cases[0].values) - KEPT - MEANING)
     found = {**weights, **_fitted(cases, names, weights)}
     if set(cases[0].values) >= MEANING:
@@ -86,7 +86,7 @@ def with_weights(kernel: Kernel, weights: Weights) -> Kernel:
 
 
 def _fitted(cases: list[Case], names: list[str], weights: Weights) -> Weights:
-    """Gradient descent with momentum; the loss has one lowest point, so that where it starts does not matter."""
+    """Gradient descent with momentum; the loss is convex, so the starting point does not matter."""
     useful = [case for case in cases if case.target().any()]
     matrix = np.concatenate([np.stack([case.values[name] for name in names], 1) for case in useful]).astype(np.float64)
     fixed = np.concatenate([case.scores(weights, tuple(names)) for case in useful])

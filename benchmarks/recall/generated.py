@@ -1,8 +1,8 @@
 """Collections that are made: talk among friends over months, and chats with an assistant whose user's facts change.
 
 The text is ours (`benchmarks/data/talks`), so that weights can be fitted on talk without a set that may only be
-measured. What is told answers a question of the other side and seldom repeats its words; what nobody happened to ask or
-tell in a collection remains without an answer. The same number gives the same collection.
+measured. Statements answer a question of the other side and seldom repeat its words; facts that are not mentioned in a
+collection leave their questions without an answer. The same seed gives the same collection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMES = ("Ada", "Bruno", "Celeste", "Dmitri", "Esme", "Farid", "Greta", "Hugo", 
 BEGIN = datetime(2025, 2, 3, 18, 30, tzinfo=UTC)
 TALKS, CHATS = 4, 3
 LEFT_OUT = 0.25
-"""The share of what is known to this module that a collection does not tell: its questions have no answer there."""
+"""The share of this module's facts that a collection does not mention: their questions have no answer there."""
 MIXED_UP = 0.15
 """The share of questions that name the other of two friends: people mix up who it was."""
 _WORD = re.compile(r"[a-z]{4,}")
@@ -47,7 +47,7 @@ ECHOED = len(ECHOES)
 
 @dataclass
 class Told:
-    """Something that is said, what was asked before it, and the questions that it answers."""
+    """A statement, the question before it, and the questions that it answers."""
 
     text: str
     after: str = ""
@@ -108,7 +108,7 @@ class Writer:
 
 
 def talk(number: int) -> Collection:
-    """Two friends who tell each other what happened, two things in a session."""
+    """Two friends who talk about events of their lives, two in a session."""
     chance = random.Random(number)
     writer = Writer(f"talk/{number}", "talk", chance)
     friends, chatter = chance.sample(NAMES, 2), (DATA / "small_talk.txt").read_text(encoding="utf-8").splitlines()
@@ -134,7 +134,7 @@ def talk(number: int) -> Collection:
 
 
 def _tell(writer: Writer, topic: Topic, teller: str, other: str, chatter: list[str]) -> str:
-    """One thing that happened, remark by remark; at times nobody asks for a part of it. The id of the first remark."""
+    """Writes one event, remark by remark; sometimes without a question. Returns the id of the first remark."""
     chance, first = writer.chance, ""
     for told in topic.told:
         if first and chance.random() < LEFT_OUT:
@@ -167,7 +167,7 @@ def _with_chatter(chance: random.Random, text: str, chatter: list[str]) -> str:
 
 
 def chat(number: int) -> Collection:
-    """A user who asks for advice and tells something in passing; some of it changes in a later session."""
+    """A user who asks for advice and mentions facts in passing; some of them change in a later session."""
     chance = random.Random(100 + number)
     writer, known = Writer(f"assistant/{number}", "assistant", chance), topics("assistant.txt")
     chance.shuffle(known)
@@ -195,7 +195,7 @@ def chat(number: int) -> Collection:
 
 
 def _session(writer: Writer, topic: Topic, told: str, changed: str) -> tuple[str, str]:
-    """The turns in which something was told and something was changed; the second is empty where nothing was."""
+    """The turns in which a fact was mentioned and a fact was changed; the second is empty if none was."""
     chance, advice = writer.chance, [f"{part.rstrip('.')}." for part in topic.lines["advice"].split(". ")]
     writer.begin()
     early = chance.random() < HALF

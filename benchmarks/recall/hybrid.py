@@ -1,7 +1,7 @@
 """The baseline that every change is compared with: BM25 and the bare model, standardised and summed, and two rules.
 
-`z(BM25) + 2 z(cosine)`; kind, date and author are part of the text; superseded records come last, and what replaced a
-record stands at least as high as that record would.
+`z(BM25) + 2 z(cosine)`; kind, date and author are part of the text; superseded records come last, and a replacement
+ranks at least as high as the replaced record would.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Trials kept on disk, so that weights and bars are fitted again in seconds: gathering asks thousands of questions.
+"""Trials cached on disk, so that fitting takes seconds: gathering asks thousands of questions.
 
 A file holds one set asked by one arm. Its name holds a digest of everything that the trials depend on: the code of
-recall and of the index, the shipped numbers, the readers, the data and the model. Whatever changes, they are gathered
-anew.
+recall and of the index, the shipped numbers, the readers, the data and the model. If any of it changes, they are
+gathered again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ CODE = ("src/clew/recall", "src/clew/index", "src/clew/memory/kernel_defaults.py
 
 
 def kept(name: str, arm: str, data: Iterable[Path], gather: Callable[[], list[Trial]]) -> list[Trial]:
-    """What an earlier run kept of this set and arm, or what is gathered now."""
+    """The cached trials of this set and arm, or newly gathered ones."""
     path = FOLDER / f"{name}-{arm}-{_digest(data)}.pickle"
     if path.is_file():
-        # The file is this machine's own: nobody else writes into the results of a checkout.
+        # The file is local: no other program writes into the results of a checkout.
         found: list[Trial] = pickle.loads(path.read_bytes())
         return found
     found = gather()

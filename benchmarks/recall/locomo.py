@@ -1,6 +1,6 @@
-"""LoCoMo as a measure of retrieval: conversations as items, questions as queries, evidence turns as what must be found.
+"""LoCoMo as a measure of retrieval: conversations as items, questions as queries, evidence turns as relevant items.
 
-The data is not part of Clew (its licence allows measuring only); the path is given by whoever measures.
+The data is not part of Clew (its licence allows measuring only); the path is a parameter.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Turn:
 
     @property
     def plain(self) -> str:
-        """Speaker, date and words in one text, for those who know no fields."""
+        """Speaker, date and words in one text, for systems without fields."""
         return f"{self.speaker} ({self.date}): {self.body}"
 
 
@@ -53,7 +53,7 @@ class Question:
     evidence: frozenset[str]
     category: str
     stale: frozenset[str] = frozenset()
-    """What must not stand above the evidence: it was replaced by it."""
+    """Records replaced by the evidence, which must not rank above it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def read_conversations(path: Path) -> list[Conversation]:
 
 
 def _listed(samples: Any) -> list[Any]:
-    """One sample may stand without a list around it."""
+    """A single sample need not be in a list."""
     return samples if isinstance(samples, list) else [samples]
 
 
@@ -183,7 +183,7 @@ def _place(category: str) -> tuple[int, str]:
 
 
 def tally(conversations: list[Conversation], searches: dict[str, Search], asked: Asked | None = None) -> Tally:
-    """Ask every question of its conversation's search; `asked` hears of each."""
+    """Ask every question in its conversation's search; `asked` is called for each."""
     found = Tally()
     for conversation in conversations:
         for question in conversation.questions:

@@ -1,4 +1,4 @@
-"""Runs mind-mem in an interpreter of its own: `python mind_mem_peer.py < request.json > answers.json`.
+"""Runs mind-mem in a separate interpreter: `python mind_mem_peer.py < request.json > answers.json`.
 
 Only the standard library and mind-mem are imported, so that any environment that has mind-mem can run it. The request
 is `{"most": 20, "blocks": "...", "questions": [...]}`; the answer holds the ids found for each question, in order.
@@ -30,7 +30,7 @@ def answers(request: dict[str, Any]) -> list[list[str]]:
 
 if __name__ == "__main__":
     given = json.load(sys.stdin)
-    # What it logs while it works must not end up in the answer.
+    # Its log output must not end up in the answer.
     with contextlib.redirect_stdout(sys.stderr):
         made = answers(given)
     json.dump(made, sys.stdout)

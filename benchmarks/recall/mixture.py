@@ -1,9 +1,9 @@
 """Weights fitted on a mixture of shapes: for talk and for pages, each shape weighing the same.
 
-A softmax over a question's candidates, the evidence as the target. Each arm is fitted by itself: weights that words and
-meaning shared left out shapes behind, because meaning needs less of the words. Between talk and pages the weights
-change evenly, as far as a collection is one of pages; so what one shape teaches is used on another by how alike they
-are, not by name.
+A softmax over a question's candidates, the evidence as the target. Each arm is fitted by itself: weights shared by
+lexical and semantic search were worse on left-out shapes, because the semantic arm needs less of the words. Between
+talk and pages the weights change evenly, as far as a collection is one of pages; so what one shape teaches is used on
+another by how alike they are, not by name.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ STEPS = 12
 FARTHEST = 4.0
 """How much a weight may change in one step."""
 PULL = 0.002
-"""How strongly a weight is held where it began; what no shape speaks about stays there."""
+"""Regularization towards the initial weight; a weight that no shape affects stays there."""
 PLAIN = ("window", "lead", "document", "coverage", "proximity", "speaker", "question", "answer", "length", "dense")
-"""What begins with the same number each: nothing is known of them."""
+"""Weights with the same initial value: nothing is known of them."""
 PRIOR = ("date", "kind", "graph", "cue")
-"""What begins with the number set by hand: few questions speak of them."""
+"""Weights with a manual initial value: few questions depend on them."""
 TALK = (*PLAIN, *PRIOR)
 PAGES = ("dense", "speaker", "document", "coverage")
 """The weights that differ among pages; all others are those of talk."""
@@ -60,14 +60,14 @@ def neutral(weights: Mixed) -> Mixed:
 
 
 def fitted(trials: list[Trial], start: Mixed) -> Mixed:
-    """Newton's method from where it starts: the loss has one lowest point, and a dozen steps reach it."""
+    """Newton's method: the loss is convex, and a dozen steps reach the minimum."""
     taught = Lesson(trials, start)
     point = taught.start.copy()
     for _ in range(STEPS):
         slope, bend = taught.derivatives(point)
         slope += PULL * (point - taught.start)
         step = np.linalg.solve(bend + PULL * np.eye(len(point)), slope)
-        # Far from the lowest point a whole step may lead beyond it.
+        # Far from the minimum a full step may overshoot.
         point = point - step * min(1.0, FARTHEST / max(float(np.abs(step).max()), 1e-9))
     return taught.mixed(point, start)
 
@@ -132,7 +132,7 @@ def _table(trial: Trial, start: Mixed) -> Part:
 
 
 def figures(trials: list[Trial], weights: Mixed) -> dict[str, float]:
-    """What these weights reach; a question that the shipped bar leaves without an answer finds nothing."""
+    """The figures of these weights; a question below the shipped abstention threshold finds nothing."""
     tally = Tally()
     for trial in trials:
         if trial.question is not None:

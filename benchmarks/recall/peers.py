@@ -1,4 +1,4 @@
-"""What others reach on the same turns: plain FTS5, plain BM25, mind-mem, the bare model. Each where it is installed."""
+"""Other systems on the same turns: plain FTS5, plain BM25, mind-mem, the bare model. Each if it is installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MakeSearch = Callable[[Conversation], Search]
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody else's search: how it is made for a conversation, or how to get it."""
+    """Another search system: how to create it for a conversation, or how to install it."""
 
     name: str
     get: str
@@ -83,7 +83,7 @@ def by_meaning(conversation: Conversation, model: Embedder) -> Search:
 
 
 def mind_mem_python() -> str | None:
-    """The interpreter that has mind-mem: the one that is named, else this one."""
+    """The interpreter that has mind-mem: the configured one, else this one."""
     named = os.environ.get("MIND_MEM_PYTHON")
     if named:
         return named
@@ -91,7 +91,7 @@ def mind_mem_python() -> str | None:
 
 
 def mind_mem(conversation: Conversation) -> Search:
-    """Its scan mode, which is its best at this; each turn is a block of its own. All questions are asked in one go."""
+    """Its scan mode, which is its best at this; each turn is a block. All questions are asked in one batch."""
     questions = [question.text for question in conversation.questions]
     blocks = "\n---\n\n".join(_as_block(turn) for turn in conversation.turns)
     request = {"most": MOST, "blocks": blocks, "questions": questions}

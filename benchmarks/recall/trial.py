@@ -1,4 +1,4 @@
-"""Recall itself on trial: the real store, the real search, one workspace for each conversation."""
+"""Measures recall itself: the real store, the real search, one workspace for each conversation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ARMS = {"SQLite FTS5 (porter)": "fts5", "BM25 (stemmed)": "bm25", "MiniLM alone"
 
 
 def measure(ctx: Context, args: BenchRecall) -> dict[str, Any]:
-    """What the operation `bench_recall` answers: LoCoMo's figures at the top level, each set's under its name."""
+    """The result of the operation `bench_recall`: LoCoMo's figures at the top level, each set's under its name."""
     others = [name for name in ("agentmem", "beam", "longmemeval") if getattr(args, name)]
     if not others and not args.locomo:
         raise ClewError("INVALID_INPUT", "no set of questions is given", "Give locomo, agentmem, beam or longmemeval.")
@@ -54,7 +54,7 @@ def _by_arm(measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def _locomo(trial: Trial, args: BenchRecall) -> dict[str, Any]:
-    # Others run beside: mind-mem takes longer than everything else together.
+    # Other systems run in parallel: mind-mem takes longer than everything else together.
     with ThreadPoolExecutor(1) as aside:
         slow = aside.submit(trial.mind_mem) if args.peers else None
         result = trial.measured(args.held_out)
@@ -79,7 +79,7 @@ class Trial:
             self.model = KeptVectors(load(files), folder)
 
     def measured(self, held_out: bool) -> dict[str, Any]:
-        """Clew by words and, with a model, by meaning too; each also with weights that never saw the conversation."""
+        """Clew with lexical and, with a model, semantic search; also with weights that never saw the conversation."""
         self._store()
         result: dict[str, Any] = {"lexical": self._arm("lexical", {})}
         cases = self._cases("lexical", None) if held_out else []
@@ -116,7 +116,7 @@ class Trial:
         return lambda made, _: self.ctx.progress(before + made, total, "turns embedded")
 
     def _arm(self, name: str, kernels: Kernels) -> dict[str, Any]:
-        """`kernels` hold other numbers than the shipped ones, for each conversation."""
+        """`kernels` override the shipped numbers, for each conversation."""
         words_only, seconds = name.startswith("lexical"), list[float]()
 
         def search_in(conversation: str) -> Search:
@@ -128,7 +128,7 @@ class Trial:
         return {**report, "ms_p50": round(statistics.median(seconds) * 1000, 2)}
 
     def _cases(self, name: str, model: KeptVectors | None) -> list[Case]:
-        """What weights are fitted on; one conversation alone leaves nothing to fit on."""
+        """The training cases; a single conversation leaves nothing to fit on."""
         if len(self.conversations) < 2:
             return []
         found: list[Case] = []
@@ -161,7 +161,7 @@ class Trial:
         try:
             searches = {conversation.name: peer.make(conversation) for conversation in self.conversations}
             return tally(self.conversations, searches).report()
-        except Exception as problem:  # somebody else's code may fail in any way; the others are still measured
+        except Exception as problem:  # third-party code may fail in any way; the others are still measured
             return {"error": f"{type(problem).__name__}: {problem}"}
 
 
@@ -177,7 +177,7 @@ def _asked(ctx: Context, request: Request, query: str, seconds: list[float]) -> 
 
 
 def _fitted_without(cases: list[Case], fitted: Callable[[list[Case]], Weights]) -> dict[str, Weights]:
-    """For each conversation the weights that the others give."""
+    """For each conversation the weights fitted on the others."""
     names = sorted({case.conversation for case in cases})
     return {name: fitted([case for case in cases if case.conversation != name]) for name in names}
 

@@ -1,4 +1,4 @@
-"""What the pipeline sees of a question: candidates with their features, and how likely they answer.
+"""The pipeline's data for a question: candidates with their features, and the probability of an answer.
 
 Gathered once from the real search, so that other weights can be tried without asking again.
 """
@@ -37,20 +37,20 @@ class Trial:
     store: str
     text: str
     question: Question | None
-    """None for what nothing answers."""
+    """None for an unanswerable question."""
     size: int
     pages: float
     refs: list[str]
     values: dict[str, NDArray[np.float32]]
     late: NDArray[np.bool_]
     heirs: dict[str, str]
-    """What no longer holds, with what replaced it."""
+    """Outdated records, with their replacements."""
     shown: bool
     """Whether anything is worth showing."""
     weak: bool
-    """Whether what is shown is labelled as hardly an answer."""
+    """Whether the results are labelled as doubtful."""
     place: int | None
-    """Where the evidence stands by the shipped weights, from 0; None where there is no evidence to find."""
+    """The rank of the evidence with the shipped weights, from 0; None if there is no evidence to find."""
 
     @property
     def answerable(self) -> bool:
@@ -64,13 +64,14 @@ class Trial:
         return total
 
     def target(self) -> NDArray[np.float64]:
-        """The evidence, or what stood in its place before it was replaced: the new one takes that place."""
+        """The evidence, or the record that it replaced: the new one takes its rank."""
         wanted = self.question.evidence if self.question else frozenset()
         hit = np.array([float(ref in wanted or self.heirs.get(ref) in wanted) for ref in self.refs])
         return hit / hit.sum() if hit.any() else hit
 
     def order(self, weights: Weights) -> list[str]:
-        """As the search would show them: what replaced something stands at least as high, what no longer holds last."""
+        """As the search would show them: a replacement ranks at least as high as the old record, outdated ones
+        last."""
         scores = self.scores(weights)
         best = dict(zip(self.refs, scores.tolist(), strict=True))
         plain = self.scores(weights, frozenset({"status"}))

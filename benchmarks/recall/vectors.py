@@ -1,4 +1,4 @@
-"""Vectors kept between measurements, by the digest of their text: a second run embeds only what is new to it."""
+"""A cache of vectors between measurements, by the digest of their text: a second run embeds only new texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIGEST = 16
 
 
 class KeptVectors:
-    """An embedder that remembers what it embedded in a file of its own for each model."""
+    """An embedder with a cache file for each model."""
 
     def __init__(self, model: Embedder, folder: Path) -> None:
         self.id = model.id
@@ -41,7 +41,7 @@ class KeptVectors:
         return self._known[digest]
 
     def save(self) -> None:
-        """Beside the file and then in its place, so that a run that is cut off leaves a whole one."""
+        """Writes a temporary file and renames it, so that an interrupted run leaves a complete one."""
         if not self._fresh:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def _digest(text: str) -> bytes:
 
 
 def _read(path: Path, dimensions: int) -> dict[bytes, Floats]:
-    """What an earlier run kept; nothing where the file is missing, broken or of another shape."""
+    """The cached vectors; empty if the file is missing, broken or of another shape."""
     try:
         with np.load(path) as stored:
             digests, vectors = stored["digests"], stored["vectors"].astype(np.float32)

@@ -1,8 +1,8 @@
-"""Young projects: stores of five to two dozen records, as an agent keeps them, asked while they grow.
+"""Young projects: stores of five to two dozen records, as an agent writes them, queried while they grow.
 
 The records of a project (`benchmarks/data/young`) are kept one by one through `remember`, and at some sizes everything
 is asked: what the records there answer, what nothing ever answers, and what only a later record will. The last are the
-hardest to be silent on: they are about the same project, in its words.
+hardest for abstention: they are about the same project, in its words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def young(path: Path = DATA) -> list[Collection]:
 
 
 def stages(ctx: Context, collection: Collection, sizes: tuple[int, ...] = SIZES) -> Iterator[Stage]:
-    """The project after so many records; each stands as long as the next is not asked for."""
+    """The project after so many records; each stage exists until the next one is requested."""
     place = Context(ctx.dispatcher, ctx.connection, collection.name, ctx.agent, ctx.progress)
     names: dict[str, str] = {}
     for size in sizes:

@@ -2,7 +2,7 @@
 
 BASE is a folder with all-MiniLM-L6-v2 (`model.safetensors`, `vocab.txt`); OUT (`build/training`) gets everything in
 between. At its end the encoder of `packages/clew-memory-model` is written, and what it finds is printed.
-Needs PyTorch and safetensors beside Clew: 200 steps take 40 minutes on one core, about one on a GPU.
+Requires PyTorch and safetensors in addition to Clew: 200 steps take 40 minutes on one core, about one on a GPU.
 """
 
 from __future__ import annotations

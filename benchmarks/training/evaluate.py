@@ -1,4 +1,4 @@
-"""What an encoder finds by itself and in the plain hybrid: `python -m benchmarks.training.evaluate [FOLDER [WEIGHTS]]`.
+"""Evaluates an encoder by itself and in the plain hybrid: `python -m benchmarks.training.evaluate [FOLDER [WEIGHTS]]`.
 
 Without arguments it is the encoder that ships, run as Clew runs it. FOLDER holds what `prepare` wrote, WEIGHTS are
 folders with what `train` saved (none: the base model); those run in PyTorch. Sets: the projects of the benchmarks, the
@@ -83,7 +83,7 @@ class TrainedEncoder:
 
 
 def nearest(collection: Collection, model: Embedder) -> Search:
-    """By the encoder alone."""
+    """By the encoder only."""
     records = collection.records
     vectors = model.embed([passage(record) for record in records])
 

@@ -1,8 +1,8 @@
-"""Writes what was trained as the file that Clew reads: `python -m benchmarks.training.export FROM [TO]`.
+"""Exports trained weights to the file that Clew reads: `python -m benchmarks.training.export FROM [TO]`.
 
-FROM is a folder with what `train` saved (`weights.npz`), or the `base.npz` of `prepare`, which needs PyTorch. TO is
-the encoder of `packages/clew-memory-model` where nothing is said. Weights of products become whole numbers of eight
-bits. The word table is not written: the encoder reads the one in `pairs.bin`.
+FROM is a folder with what `train` saved (`weights.npz`), or the `base.npz` of `prepare`, which needs PyTorch. TO is by
+default the encoder of `packages/clew-memory-model`. Weights of matrix products are quantized to 8-bit integers. The
+word table is not written: the encoder reads the one in `pairs.bin`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NORMS = ("attention_norm", "output_norm")
 
 
 class WeightWriter:
-    """Arrays one behind the other, and where each of them is."""
+    """Concatenated arrays, and the offset of each."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, dict[str, object]] = {}
@@ -51,7 +51,7 @@ class WeightWriter:
 
 
 def rounded(matrix: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Whole numbers from -127 to 127, and a scale for each column or row."""
+    """Quantized integers from -127 to 127, and a scale for each column or row."""
     scales = np.maximum(np.abs(matrix).max(axis=axis, keepdims=True) / 127, 1e-12)
     return np.round(matrix / scales), scales.squeeze(axis)
 
@@ -82,7 +82,7 @@ def export(state: dict[str, Floats], place: Path) -> None:
 def _export_layer(writer: WeightWriter, state: dict[str, Floats], number: int) -> None:
     weights, bias = _ends(state, f"layers.{number}.query_key_value")
     size = len(bias) // 3
-    # The query is made small here, so that nothing is divided when the model runs.
+    # The query is scaled down here, so that no division is needed at inference.
     narrow = np.ones(len(bias), np.float32)
     narrow[:size] /= math.sqrt(size / HEADS)
     writer.linear(f"{number}.query_key_value", weights * narrow[:, None], bias * narrow)

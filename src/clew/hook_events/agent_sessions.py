@@ -167,8 +167,7 @@ def public(text: str) -> str:
 
 
 def bare_command(command: str, root_names: tuple[str, ...] = ()) -> str:
-    """A command line as it would be typed in the project: without a leading `cd`, and without redirection of stderr to
-    stdout."""
+    """A command line as it would be typed in the project: without a leading `cd` and `2>&1`."""
     line = _REDIRECTED.sub(" ", command.strip()).strip()
     while line.startswith("cd "):
         place, sign, rest = line[3:].partition("&&")

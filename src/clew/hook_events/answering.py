@@ -126,8 +126,7 @@ def _remembered(ctx: Context, args: HookEvent, session: AgentSession) -> str:
 
 
 def prompt(ctx: Context, args: HookEvent) -> Reply:
-    """On the first prompt a pack of records; later only a strong match that was not shown. Nothing on commands of the
-    client."""
+    """On the first prompt a pack of records; later only a strong, new match. Nothing on commands of the client."""
     asked = public(args.prompt).strip()
     with ctx.reading() as bound:
         session = session_of(bound, args.session, args.client)
@@ -196,8 +195,7 @@ def _checkpoint(ctx: Context, args: HookEvent, ended: bool) -> None:
 
 
 def stop(ctx: Context, args: HookEvent) -> Reply:
-    """Report once that the step in focus is not proven, if this session worked on it. Block only if the setting says
-    so."""
+    """Report once that the step in focus is not proven, if this session worked on it. Block only if configured."""
     if ctx.settings.hook_stop == "off":
         return SILENCE
     with ctx.reading() as bound:

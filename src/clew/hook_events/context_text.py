@@ -120,8 +120,7 @@ def hit_line(hit: dict[str, Any], root: Path | None) -> str:
 
 
 def summary(actions: list[AgentAction]) -> str:
-    """A summary of a session in a few lines: files, commands with their outcome, and the failure that is still
-    open."""
+    """A summary of a session in a few lines: files, commands with their outcome, and the open failure."""
     edited = list(dict.fromkeys(action.subject for action in reversed(actions) if action.kind == EDIT))
     runs: dict[str, AgentAction] = {}
     for action in actions:

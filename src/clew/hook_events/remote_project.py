@@ -23,8 +23,7 @@ MOST_WRITTEN = 20_000
 
 
 def located(arguments: Mapping[str, Any], place: CallerPlace, root: Path) -> tuple[dict[str, Any], CallerPlace]:
-    """A hook event converted for the server: paths from the root of the project, and the files that its command
-    writes."""
+    """A hook event converted for the server: paths from the root of the project, and the files its command writes."""
     told = dict(arguments)
     told["paths"] = [inside(root, path) for path in arguments.get("paths") or ()]
     folder = inside(root, str(arguments["folder"])) if arguments.get("folder") else ""

@@ -109,8 +109,7 @@ def _objected(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
 
 
 def _informed(ctx: Context, args: HookEvent, found: list[Objection]) -> Reply:
-    """Remarks that are new to the session; those that do not fit are not marked as shown and follow with the next
-    action."""
+    """Remarks that are new to the session; those that do not fit are not marked and follow with the next action."""
     fresh = [it for it in found if not was_shown(ctx, args.session, f"guard:{it.id}")]
     if not fresh:
         return SILENCE
@@ -367,8 +366,7 @@ def files_of_run(root: Path, since_ms: int, at_ms: int | None) -> dict[str, Any]
 
 
 def mark_outdated(ctx: Context, session: AgentSession, path: str) -> list[str]:
-    """Report once for each observed run of the task in focus that covers an edited file that it no longer proves
-    anything."""
+    """Report once for each observed run of the task in focus over an edited file that it no longer proves anything."""
     task = task_in_focus(ctx, session)
     if task is None:
         return []

@@ -24,7 +24,7 @@ def forget_items(tx: Transaction, workspace: str, refs: Sequence[str]) -> None:
 
 
 def forget_texts(tx: Transaction, workspace: str, workspace_number: int, redactor: Redactor, done: Erasure) -> None:
-    """After the rows were changed: rebuild the terms of changed items, and delete everything derived from their former
+    """After the rows were changed: rebuild the terms of changed items, and delete data derived from the former
     text."""
     rows = [change.after for change in done.rows("item")]
     bare = [row["ref"] for row in rows if ERASED in (row["body"], row["title"]) and not _says_more(row)]

@@ -68,8 +68,7 @@ def _any_of(shelves: tuple[Shelf, ...], few: bool) -> tuple[str, list[Any]]:
     """Items of these sources and kinds; of none, nothing."""
     if not shelves:
         return "1 = 0", []
-    # Written as expressions so that the planner cannot start from them: it would sort all items to find the last
-    # changed.
+    # Written as expressions so that the planner cannot start from them: it would sort all items.
     source, kind = ("source", "kind") if few else ("nullif(source, '')", "nullif(kind, '')")
     parts = [f"({source} = ? AND {'kind IS NULL' if name is None else f'{kind} = ?'})" for _, name in shelves]
     return f"({' OR '.join(parts)})", [value for shelf in shelves for value in shelf if value is not None]

@@ -1,5 +1,4 @@
-"""Reading the search index: one item for each thing that can be found, written in the transaction of the thing itself
-(see `items`).
+"""Reading the search index: one item for each thing that can be found, written together with it (see `items`).
 
 An item's words are stored as text, split into our own terms. Ranking happens in the process that searches (see
 `recall`), from the same rows on both engines, so that both give the same order.
@@ -38,8 +37,7 @@ def items_titled(tx: Transaction, workspace: str, title: str, most: int) -> list
 
 
 def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
-    """Items that contain any of the terms, those with most of them first: a filter for lists, without recall's
-    ranking.
+    """Items that contain any of the terms, those with most of them first: a filter for lists, without ranking.
 
     It reads every row: suitable for small stores and inside of a write; `recall.holding` does the same with the index.
     """
@@ -80,8 +78,7 @@ def last_change(tx: Transaction, workspace: str) -> int:
 
 
 class IndexState(NamedTuple):
-    """Compared by a process that caches the index: if the epoch differs, or the change number is lower, it starts
-    over."""
+    """Compared by a process that caches the index: if the epoch differs or the change is lower, it starts over."""
 
     epoch: str
     change: int

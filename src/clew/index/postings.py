@@ -1,5 +1,4 @@
-"""Posting lists: for each term the items that contain it, in runs of consecutive items; and the positions of ids in an
-array.
+"""Posting lists: for each term the items that contain it, in runs of items; and the positions of ids in an array.
 
 A key is the number of a term times FIELD_COUNT plus the number of its field, so that a query can weigh
 the fields of an item differently.

@@ -29,8 +29,7 @@ Floats = NDArray[np.float32]
 
 
 class Packed(NamedTuple):
-    """A quantized vector, a quarter of the size without a loss that affects ranking: `scale` times one signed byte
-    each."""
+    """A quantized vector, a quarter of the size without a loss that affects ranking: `scale` times signed bytes."""
 
     scale: float
     data: bytes

@@ -27,8 +27,7 @@ def names_any(names: frozenset[str], text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _pattern_of(names: frozenset[str]) -> re.Pattern[str]:
-    """Matches any of the names, but not within a longer one: `a.py` is not in `data.py`, and TASK-1 not in
-    TASK-10."""
+    """Matches any of the names, not within a longer one: `a.py` is not in `data.py`, and TASK-1 not in TASK-10."""
     alternatives = "|".join(_name_pattern(name) for name in sorted(names))
     return re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-])")
 

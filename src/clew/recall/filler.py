@@ -22,8 +22,7 @@ from clew.store.database import Database, DatabaseResource, Row, Transaction, co
 # embedded; models read some 256 tokens. STANDS_ALONE: a longer text is understood without the turn before it.
 BATCH = 32
 PORTION = 8
-"""Items of a batch that are embedded at once, some 130 ms of one processor, before a waiting call takes
-precedence."""
+"""Items of a batch that are embedded at once, some 130 ms of one processor, before a waiting call goes first."""
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0

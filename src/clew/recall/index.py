@@ -1,5 +1,4 @@
-"""index_stats and reindex: the contents of the search index, items that wait for a vector, and rebuilding the
-index."""
+"""index_stats and reindex: the contents of the search index, missing vectors, and rebuilding."""
 
 from __future__ import annotations
 

@@ -180,8 +180,7 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
 
 
 def _spread(matches: Matches, own: Floats) -> Floats:
-    """Scores plus a part of the neighbours' scores: a cheap approximation of `Matches.folded`, to choose
-    candidates."""
+    """Scores plus a part of the neighbours' scores: approximates `Matches.folded`, to choose candidates."""
     spread, hits = own.copy(), np.flatnonzero(own)
     for links in (matches.corpus.before, matches.corpus.after):
         beside, lent = links[hits], own[hits]

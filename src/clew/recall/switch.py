@@ -1,4 +1,4 @@
-"""Changing the embedding model: fetch it by name, embed everything with it while the old one stays in use, then
+"""Changing the embedding model: fetch it by name, embed everything with it while the old one is in use, then
 switch."""
 
 from __future__ import annotations

@@ -63,8 +63,7 @@ def _contains(numbers: list[int], wanted: list[int]) -> bool:
 
 
 def slots_of_signs(tx: Transaction, workspace: str, corpus: Corpus, text: str) -> Slots:
-    """Items that are exactly this text, if it consists of punctuation only (`=> ::`), which the word index does
-    not contain."""
+    """Items that are exactly this text, if it is punctuation only (`=> ::`), which the word index does not contain."""
     ids = ids_by_text(tx, workspace, " ".join(text.split())) if text.strip() and not terms(text) else []
     return np.array(sorted(corpus.slot_by_id(ids).values()), np.int64)
 

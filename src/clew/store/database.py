@@ -132,8 +132,7 @@ class Database(Protocol):
         ...
 
     def purge(self, tables: Sequence[str]) -> str:
-        """Overwrite the remains of deleted and changed rows of these tables; returns what could not be overwritten, or
-        nothing.
+        """Overwrite the remains of deleted and changed rows of these tables; returns failures, or nothing.
 
         Without arguments all tables: the store is reduced to its smallest size.
         """
@@ -189,8 +188,7 @@ PATIENCE_AT_EXIT = 2.0
 
 
 class DatabaseResource:
-    """Base class of per-database resources, open as long as the database. Refers to it weakly: the database owns its
-    resources."""
+    """Base class of per-database resources, open as long as the database. Refers to it weakly: it is the owner."""
 
     def __init__(self, database: Database) -> None:
         self._owner = ref(database)

@@ -107,8 +107,7 @@ def erase_copies(
 def _candidates(
     tx: Transaction, workspace: str, table: str, spec: TextTable, redactor: Redactor, own: Sequence[str]
 ) -> list[Row]:
-    """The rows that may contain one of the texts: those with a word of each, and all where a text has no plain
-    word."""
+    """The rows that may contain one of the texts: those with a word of each, all rows if a text has none."""
     probes = redactor.probes
     if probes is not None:
         tests = [f"lower({name}) LIKE ?" for name in spec.texts for _ in probes]

@@ -131,8 +131,7 @@ def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[s
 
 
 def last_doers(tx: Transaction, workspace: str, type: str, subjects: list[str]) -> dict[tuple[str, str | None], str]:
-    """The author of the last event of this type about each part of these, as far as it is known; by subject and
-    path."""
+    """The author of the last event of this type about each part of these, if known; by subject and path."""
     if not subjects:
         return {}
     newest = (

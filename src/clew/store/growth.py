@@ -60,8 +60,7 @@ AGED: Mapping[str, Aged] = {
 
 
 def by_kind(tables: Mapping[str, int]) -> dict[str, int]:
-    """Converts bytes of tables to bytes of kinds, the largest first. A full-text index has several tables under its
-    name."""
+    """Converts bytes of tables to bytes of kinds, the largest first. A full-text index has several tables."""
     found: dict[str, int] = {}
     for table, size in tables.items():
         kind = _kind_of(table)

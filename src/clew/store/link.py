@@ -47,8 +47,7 @@ class Link:
         self._checked = time.monotonic()
 
     def lost(self) -> str | None:
-        """What happened to the files of this connection (removed or replaced); None while they are still the ones at
-        the path."""
+        """What happened to the files of this connection (removed or replaced); None while they are unchanged."""
         self._checked = time.monotonic()
         self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, self._address)
         if self._moved[0]:
@@ -63,8 +62,7 @@ class Link:
         return self.lost() if time.monotonic() - self._checked > READ_CHECK_SECONDS else None
 
     def rescue(self) -> None:
-        """Save a copy of the database as this connection sees it, if another process has created a new WAL in place of
-        ours.
+        """Save a copy of the database as this connection sees it, if another process has replaced our WAL.
 
         Neither may overwrite the other then, and the acknowledged commits are in ours.
         """

@@ -301,8 +301,7 @@ class PostgresDatabase:
         return self._replica.describe() if self._replica is not None else None
 
     def backup(self, target: Path) -> int:
-        """Back up to a SQLite store: the same file format as for the other engine, which can be restored into
-        either."""
+        """Back up to a SQLite store: the format of the other engine, which can be restored into either."""
         from clew.store.transfer import back_up
 
         return back_up(self, target)
@@ -365,8 +364,7 @@ class PostgresDatabase:
 
 
 def _looks(wait: float) -> Iterator[None]:
-    """Polling, without a connection for notifications: a pooler does not forward them, and scarce connections are for
-    calls."""
+    """Polling, without a connection for notifications: a pooler does not forward them, and connections are scarce."""
     while True:
         yield
         time.sleep(wait)

@@ -65,8 +65,7 @@ _SERVER = (
     " WHERE rolname = current_user AND datname = current_database()"
 )
 _FULL = re.compile(r"too many (connections|clients)|connection slots are reserved|no more connections allowed")
-"""The error text of a server or pooler that grants no further connection. libpq does not provide the code, only this
-text."""
+"""The error text of a server or pooler that grants no further connection. libpq provides no code, only this text."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,7 @@ class Server:
 
     pooled: bool = False
     limit: int | None = None
-    """How many connections the role or the database may have in all processes together; a pooler manages this
-    itself."""
+    """How many connections the role or the database may have in all processes together; a pooler manages this."""
 
     @property
     def scarce(self) -> bool:
@@ -101,8 +99,7 @@ def is_full(problem: BaseException) -> bool:
 
 
 class ConnectionPool:
-    """The connections of one database. `open_` connects, checks the schema, and returns the server behind the
-    connection."""
+    """The connections of one database. `open_` connects, checks the schema, and returns the server."""
 
     def __init__(
         self,

@@ -23,8 +23,7 @@ MIGRATION_LOCK = 0x434C4557
 
 
 def check_encoding(connection: psycopg.Connection[Any]) -> None:
-    """Refuse a database whose encoding cannot store every text: a write would fail at the first unsupported
-    character."""
+    """Refuse a database whose encoding cannot store every text: a write of other characters would fail."""
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise ClewError(
@@ -35,8 +34,7 @@ def check_encoding(connection: psycopg.Connection[Any]) -> None:
 
 
 def check_restored(connection: psycopg.Connection[Any]) -> None:
-    """Refuse an empty database in place of ours: most likely it is about to be restored, which our tables would
-    break."""
+    """Refuse an empty database in place of ours: most likely a restore is pending, which our tables would break."""
     if stored_version(connection) == 0:
         raise ClewError(
             "STORE_UNAVAILABLE",

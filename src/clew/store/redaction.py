@@ -78,8 +78,7 @@ class Redactor:
         return None if any(probe is None for probe in found) else sorted({probe for probe in found if probe})
 
     def without(self, value: str, own: bool = False) -> str:
-        """The value without the texts. If it is the record's `own`, a short text that is a whole value is removed
-        too."""
+        """The value without the texts. If it is the record's `own`, a short text that is a whole value too."""
         inner = _json(value)
         if inner is not None:
             cleaned = self._walk(inner, own)

@@ -160,8 +160,7 @@ _tables: dict[type[TableRow], _Table] = {}
 
 
 def _table(kind: type[TableRow]) -> _Table:
-    # Two threads may both create it; the results are equal, so the second assignment is harmless and no lock is
-    # needed.
+    # Two threads may both create it; the results are equal, so no lock is needed.
     if kind not in _tables:
         _tables[kind] = _made(kind)
     return _tables[kind]
@@ -205,8 +204,7 @@ def _decoder(kind: type[TableRow], name: str) -> Codec:
 
 def _encoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
-        # Canonical JSON, because rows are compared and hashed as texts: equal values must be serialized to equal
-        # bytes.
+        # Canonical JSON, because rows are compared and hashed as texts: equal values must give equal bytes.
         return lambda value: canonical(list(value))
     if name in kind.OBJECTS:
         return lambda value: canonical(value) if value is not None else None

@@ -188,7 +188,7 @@ class SqliteDatabase:
             raise self._replaced(problem, outcome)
 
     def _replaced(self, problem: str, outcome: dict[str, str] | None = None) -> ClewError:
-        """Close connections to files that are no longer at the path. Connections in use are closed when they are
+        """Close connections to files that are no longer at the path. Those in use are closed when they are
         returned."""
         self._generation += 1
         self._file = None
@@ -231,8 +231,7 @@ class SqliteDatabase:
                 link.close()
 
     def _awaits_a_call(self) -> bool:
-        """Whether the file was removed or replaced: the next call must report it, so a follower must not consume
-        it."""
+        """Whether the file was removed or replaced: the next call must report it, not a follower."""
         there = identity(str(self.path))
         return there != self._file if self._file is not None else there is None and self._generation > 0
 

@@ -31,8 +31,7 @@ def copy_store(source: apsw.Connection, target: Path) -> int:
         with _opened(draft) as copy:
             _copy(source, copy)
             _check(copy, target)
-        # Sync the content before the rename and the directory before returning: a reported backup survives a power
-        # cut.
+        # Sync the content before the rename and the directory before returning: a backup survives a power cut.
         _sync(draft)
         draft.rename(target)
         _sync(target.parent)

@@ -104,8 +104,7 @@ def _plain(value: Any) -> Any:
 def transfer(
     source: Database, target: Database, report: Report | None = None, *, over: bool = False
 ) -> list[CopiedTable]:
-    """Copy everything into an empty store, or overwrite its content with `over`. Committed only if all digests
-    agree."""
+    """Copy everything into an empty store, or overwrite its content with `over`. Committed if all digests agree."""
     if {source.engine, target.engine} != {"sqlite", "postgres"}:
         raise ClewError(
             "INVALID_INPUT",
@@ -144,8 +143,7 @@ def back_up(source: Database, target: Path) -> int:
 
 
 def bring_back(target: Database, source: Path) -> Path:
-    """Replace a PostgreSQL store with a backup, for every running process; returns where the present state was
-    saved."""
+    """Replace a PostgreSQL store with a backup, for every running process; returns where the old one was saved."""
     import apsw
 
     from clew.store.sqlite import SqliteDatabase

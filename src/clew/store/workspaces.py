@@ -29,8 +29,7 @@ _INSERT_EVENT = f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}, digest) VALUES 
 
 
 def chained(before: str | None, row: Sequence[Any]) -> str:
-    """The digest of a row that also holds the digest of the row before it: no row can be changed or removed
-    unnoticed."""
+    """The digest of a row that also holds the digest of the row before it: changes and removals are detected."""
     return sha256_hex(canonical([before or "", *row]))
 
 
@@ -111,11 +110,9 @@ class Workspace:
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
 
     def adopt_events(self, events: Sequence[EventRow]) -> None:
-        """Insert the events of a workspace imported from another program, with their own numbers, at the head of the
-        log.
+        """Insert the events of a workspace imported from another program, with their numbers, at the head of the log.
 
-        Only for a workspace that this transaction created: the caller emits its single event, of the creation,
-        again."""
+        Only for a workspace that this transaction created: the caller emits the creation event again."""
         if not events:
             return
         if self.event_seq > 1:

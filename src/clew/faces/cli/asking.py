@@ -31,7 +31,7 @@ _OFF = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True)
 class ShellReply:
-    """An answer, wherever it was made."""
+    """A response, from the server or from this process."""
 
     ok: bool
     envelope: dict[str, Any]
@@ -68,7 +68,7 @@ class ShellAsker:
                 found = call_resident(name, arguments, self._flags, **caller)
                 return ShellReply(found["ok"], found["envelope"], found["text"], found["lines"])
             except Unreachable:
-                self._alone = True  # no server accepted the call, and none will accept the next one
+                self._alone = True  # no server accepted the call, so none will accept the next one
             except Unanswered as problem:
                 raise ClewError(
                     "UNAVAILABLE",
@@ -90,7 +90,7 @@ class ShellAsker:
 
     @property
     def clew(self) -> Clew:
-        """Clew in this process, for what no server does for others."""
+        """Clew in this process, for work that a server does not do for others."""
         if self._clew is None:
             from clew.app import open_clew
             from clew.faces.cli.root import take_over
@@ -114,8 +114,8 @@ def asking(ctx: typer.Context) -> Iterator[ShellAsker]:
 
 
 def answer_with(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool, toolset: str = "full") -> None:
-    """Call one operation with what was given, print its answer, and end with its exit code."""
-    # An option that was not given is left out, so that the operation's own default holds.
+    """Call one operation with the given options, print the response, and exit with its exit code."""
+    # A missing option is omitted, so that the operation's own default applies.
     arguments = {key: value for key, value in given.items() if value not in (None, [], "")}
     with asking(ctx) as asker:
         reply = asker.call(name, arguments, toolset=toolset)
@@ -129,7 +129,7 @@ def answer_with(ctx: typer.Context, name: str, given: dict[str, Any], as_json: b
 
 
 def show_answer(answer: ShellReply | Answer, as_json: bool) -> Exit:
-    """Print an answer and return its exit code."""
+    """Print a response and return its exit code."""
     error = answer.envelope["error"]
     if as_json:
         show_json(answer.envelope)

@@ -1,4 +1,4 @@
-"""The checks of `clew doctor`: machine, store, network, clients. Each yields findings that say what to do."""
+"""The checks of `clew doctor`: machine, store, network, clients. Each yields findings with a fix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ State = Literal["ok", "note", "problem"]
 
 @dataclass(frozen=True)
 class Finding:
-    """`note` is worth knowing, `problem` keeps something from working; both say how to change it."""
+    """`note` is informational, `problem` prevents something from working; both include a fix."""
 
     check: str
     state: State
@@ -148,7 +148,7 @@ def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
 
 
 def _model(settings: Settings) -> Finding:
-    """By which model recall ranks; a model other than Clew's own needs an extra."""
+    """The model that recall uses; a model other than the bundled one requires an extra."""
     own = settings.embedding_model
     if own == "none":
         return ok("semantic", "recall ranks by words alone, as CLEW_EMBEDDING_MODEL asks")
@@ -187,7 +187,7 @@ def check_store(clew: Clew) -> Iterator[Finding]:
 
 
 def _reached(clew: Clew) -> Iterator[Finding]:
-    """The same for a server that keeps the store: a call with this machine's token."""
+    """The same for a remote server with the store: a call with this machine's token."""
     answer = call(clew, "status", {})
     error = answer.envelope["error"]
     if error:
@@ -249,7 +249,7 @@ def _postgres(store: dict[str, Any], replica: str | None) -> Iterator[Finding]:
 
 
 def _connections(store: dict[str, Any]) -> Finding:
-    """Poolers between this process and PostgreSQL, and what they cost."""
+    """Poolers between this process and PostgreSQL, and their cost."""
     most = f"at most {store['connections']} from a process"
     if store["pooler"]:
         detail = f"through a connection pooler, {most}: nothing is prepared, and news of others is looked for"
@@ -294,7 +294,7 @@ def _agreement(clew: Clew) -> Iterator[Finding]:
 
 
 def _vectors(vectors: dict[str, Any]) -> Finding:
-    """How far recall by meaning is, and why it is not further."""
+    """The progress of semantic search, and why it is not complete."""
     if not vectors["available"]:
         return ok("vectors", f"none: {vectors['reason']}")
     pgvector = f"; pgvector: {vectors['pgvector']}" if "pgvector" in vectors else ""
@@ -306,7 +306,7 @@ def _vectors(vectors: dict[str, Any]) -> Finding:
 
 
 def _repaired(envelope: Json) -> list[str]:
-    """Files that this call repaired, and copies that earlier calls kept of such files."""
+    """Files that this call repaired, and backup copies of such files from earlier calls."""
     said = [item["message"] for item in envelope["warnings"] if item["code"] == "FILE_REPAIRED"]
     return said or [f"a damaged or unreadable file is kept: {path}" for path in envelope["result"]["kept_copies"]]
 
@@ -412,7 +412,7 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
-    """One finding for each installed client: whether its files name Clew, and whether they still fit this release."""
+    """One finding for each installed client: whether its files contain Clew, and whether they match this release."""
     plan = plan_for(settings)
     found = list(statuses(plan, settings.project_root, Journal.open(settings.home)))
     for client in CLIENTS.values():
@@ -425,7 +425,7 @@ def check_clients(settings: Settings) -> Iterator[Finding]:
 
 
 def _hooks(client: Client, pieces: list[PieceStatus], places: Places) -> Iterator[Finding]:
-    """Hooks that are written and that the client does not run."""
+    """Hooks that are configured but not run by the client."""
     if any(entry.piece.what == "hooks" and entry.state != "missing" for entry in pieces):
         for obstacle in obstacles(client, places):
             yield note(f"{client.name} hooks", obstacle.detail, obstacle.fix)
@@ -449,7 +449,7 @@ def _client(client: Client, pieces: list[PieceStatus], plugin: Path | None) -> F
 
 
 def _connected(client: Client, pieces: list[PieceStatus], servers: list[PieceStatus]) -> Finding:
-    """A client whose configuration names Clew's server."""
+    """A client whose configuration contains Clew's server."""
     fix = f"clew connect {client.name}"
     lost = [entry for entry in servers if entry.lost]
     if lost:

@@ -35,7 +35,7 @@ def plan_for(settings: Settings, http: bool = False, hooks: bool = True, allow: 
 def target_for(settings: Settings, http: bool = False) -> Target:
     if http:
         return Target(this_command(absolute=True), address_of(settings), settings.token_variable)
-    # Only what was given explicitly: a default is the same in every environment.
+    # Only explicit values: a default is the same in every environment.
     given = ("flag", "SSL_CERT_FILE", *PASSED_ON.values())
     env = {
         variable: str(Path(getattr(settings, name)).absolute() if name in PATHS else getattr(settings, name))

@@ -47,7 +47,7 @@ NEXT_PORTS = 100
 
 
 def open_observatory(clew: Clew) -> None:
-    """Serve the page beside the MCP server, in a thread that ends with the process.
+    """Serve the page next to the MCP server, in a thread that ends with the process.
 
     Its messages go to standard error, because standard output carries the MCP protocol.
     """
@@ -68,7 +68,7 @@ def open_observatory(clew: Clew) -> None:
                 clew, settings.host, settings.observatory_port, web_routes(clew), tries=NEXT_PORTS, on_ready=announce
             )
         except ClewError as error:
-            # The page is an extra: without a port for it, the MCP server goes on.
+            # The page is optional: without a port for it, the MCP server continues.
             sys.stderr.write(f"Observatory: {error.message}\n")
 
     threading.Thread(target=run, name="clew-observatory", daemon=True).start()
@@ -101,7 +101,7 @@ def serve_until_stopped(
     except KeyboardInterrupt:
         sys.stderr.write(farewell)
     except ClewError as error:
-        # These two codes mean that the server cannot listen, which has an exit code of its own.
+        # These two codes mean that the server cannot listen, which has its own exit code.
         if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
             raise
         from clew.faces.cli.output import show_error

@@ -1,4 +1,4 @@
-"""Clients that use a server as agents do, for a while: how long each call takes, what fails, what the server spends."""
+"""A load test with clients that use a server like agents: latency of each call, errors, resources of the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import orjson
 
 PROTOCOL = "2026-07-28"
 SHARES = {"recall": 30, "think": 30, "open": 18, "remember": 14, "resume": 8}
-"""Of a hundred calls; as agents were seen to call."""
+"""The mix of a hundred calls, as observed with agents."""
 SUBJECTS = (
     "retries",
     "carts",
@@ -43,20 +43,20 @@ class LoadPlan:
     workspace: str
     token: str | None = None
     pause: float = 0.0
-    """Seconds that each client waits after an answer."""
+    """Seconds that each client waits after a response."""
 
 
 @dataclass
 class Measured:
-    """What was seen: milliseconds of each call that was answered, by operation, and what was refused."""
+    """The measurements: milliseconds of each successful call, by operation, and the refused calls."""
 
     seconds: float = 0.0
     ms: dict[str, list[float]] = field(default_factory=dict)
     problems: Counter[str] = field(default_factory=Counter)
     slowed: int = 0
-    """Calls that the server put off with 429; each was sent again when it said."""
+    """Calls that the server rejected with 429; each was retried after the given delay."""
     cpu_ms: float | None = None
-    """Of one server process, by its own metrics: with several servers behind the address it means nothing."""
+    """Of one server process, by its own metrics: meaningless with several servers behind the address."""
     memory_mb: float | None = None
 
     @property
@@ -86,7 +86,7 @@ def quantiles(values: list[float]) -> dict[str, float]:
 
 
 class LoadClient:
-    """One agent: it keeps what it wrote, and opens and recalls that."""
+    """One agent: it remembers its writes, and opens and recalls them."""
 
     def __init__(self, plan: LoadPlan, http: httpx2.AsyncClient, seen: Measured, number: int) -> None:
         self._plan = plan
@@ -142,7 +142,7 @@ class LoadClient:
         return str(self._chance.choice(values))
 
     async def _call(self, name: str, arguments: dict[str, Any], until: float) -> dict[str, Any] | None:
-        """The envelope; None where the time was over before the server took the call."""
+        """The response envelope; None if the time was over before the server accepted the call."""
         message = _message(name, arguments, self._name)
         headers = {"mcp-protocol-version": PROTOCOL, "mcp-method": "tools/call", "mcp-name": name}
         while True:
@@ -168,7 +168,7 @@ def _message(name: str, arguments: dict[str, Any], client: str) -> dict[str, Any
 
 
 def _envelope(text: str) -> dict[str, Any]:
-    """Of an answer in JSON or as a stream of events."""
+    """The envelope of a response in JSON or as a stream of events."""
     lines = [line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:")]
     message = orjson.loads(lines[-1] if lines else text)
     result = message.get("result") or {}
@@ -207,7 +207,7 @@ async def measure(plan: LoadPlan) -> Measured:
 
 
 async def _figures(http: httpx2.AsyncClient, address: str) -> dict[str, float]:
-    """The server's own metrics, where the token may read them."""
+    """The server's own metrics, if the token may read them."""
     answer = await http.get(f"{address}/metrics")
     if answer.status_code != 200:
         return {}

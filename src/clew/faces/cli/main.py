@@ -47,7 +47,7 @@ def exit_for(code: str | None) -> Exit:
 
 
 _SERVERS = frozenset({"serve", "observatory", "runner", "bench", "prove"})
-"""Commands that end in an order of their own, which may take longer than a second."""
+"""Commands with their own shutdown sequence, which may take longer than a second."""
 # With the time a signal needs to arrive, this ends every ordinary command within a second.
 _LAST_CALL = 0.8
 
@@ -97,7 +97,7 @@ def run(argv: list[str]) -> int:
         from clew.faces.cli.output import show_error
 
         show_error(error, as_json="--json" in argv)
-        # No operation raises into this place (it answers instead), so the command line or a setting is invalid.
+        # Operations return errors and do not raise them to this point, so the command line or a setting is invalid.
         return Exit.USAGE if error.code == "INVALID_INPUT" else exit_for(error.code)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -114,7 +114,7 @@ def run(argv: list[str]) -> int:
 
 
 def _stand_in() -> None:
-    """Open /dev/null in place of a standard stream that was closed before the start (`clew status >&-`)."""
+    """Open /dev/null as a replacement for a standard stream that was closed before the start (`clew status >&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

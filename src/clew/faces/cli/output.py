@@ -25,7 +25,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u206
 
 
 def visible(text: str) -> str:
-    """Escape control characters as JSON does. Stored text may hold escape sequences that a terminal would obey."""
+    """Escape control characters as JSON does. Stored text may contain escape sequences that a terminal executes."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 

@@ -1,4 +1,4 @@
-"""The person at the terminal: whether there is one, what they are called, and the calls that only they may make."""
+"""The person at the terminal: whether there is one, their name, and the calls that only they may make."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGENT_SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OP
 
 
 def why_nobody_here() -> str:
-    """Why no person can be asked here; empty at a terminal."""
+    """The reason why no person can be asked here; empty at a terminal."""
     shell = next((name for name in AGENT_SHELLS if os.environ.get(name)), "")
     if shell:
         return f"this is the shell of an agent ({shell} is set)"
@@ -33,7 +33,7 @@ def why_nobody_here() -> str:
 
 
 def check_person_here(command: str) -> None:
-    """Refuse where no person can be asked. An agent can fake a terminal: SECURITY.md says where this fence ends."""
+    """Refuse if no person can be asked. An agent can fake a terminal: SECURITY.md describes the limits."""
     from clew.registry.people import RULE as PERSON_RULE
 
     why = why_nobody_here()
@@ -47,7 +47,7 @@ def check_person_here(command: str) -> None:
 
 
 def confirm(question: str, command: str, clew: Clew | None = None) -> None:
-    """Ask the person at the terminal before `command` does what it says; a person's own token answers for them."""
+    """Ask the person at the terminal for confirmation of `command`; a person's own token replaces the confirmation."""
     if clew is not None and token_holder(clew):
         return
     check_person_here(command)
@@ -55,7 +55,7 @@ def confirm(question: str, command: str, clew: Clew | None = None) -> None:
 
 
 def token_holder(clew: Clew, scope: Scope = "approve") -> str:
-    """The person whose token CLEW_PERSON_TOKEN is; empty without one. One that does not do is refused."""
+    """The owner of the token in CLEW_PERSON_TOKEN; empty without one. An invalid one is refused."""
     from clew.registry.people import RULE as PERSON_RULE
 
     secret = clew.settings.person_token
@@ -82,14 +82,14 @@ def _known_here(clew: Clew, secret: str, scope: Scope) -> str:
 
 
 def _known_to_server(clew: Clew) -> str:
-    """The server looks at the scopes of the call itself."""
+    """The server checks the scopes of the call itself."""
     from clew.app import person_of_token
 
     return person_of_token(clew)
 
 
 def person_here(settings: Settings) -> str:
-    """The person at this terminal: CLEW_AGENT_ID where it is set, else the user of this machine."""
+    """The person at this terminal: CLEW_AGENT_ID if it is set, else the user of this machine."""
     from clew.registry.callers import AUTO
 
     chosen = settings.agent_id if settings.agent_id != AUTO else None
@@ -97,7 +97,7 @@ def person_here(settings: Settings) -> str:
 
 
 def call_as_person(clew: Clew, name: str, arguments: dict[str, Any]) -> Answer:
-    """Call an operation for the person at this terminal, who was asked and said yes."""
+    """Call an operation for the person at this terminal, who has confirmed it."""
     from clew.registry.connection import Connection
 
     person = token_holder(clew) or person_here(clew.settings)
@@ -108,7 +108,7 @@ def call_as_person(clew: Clew, name: str, arguments: dict[str, Any]) -> Answer:
 
 
 def decided(clew: Clew, name: str, arguments: dict[str, Any], answer: ShellReply | Answer) -> ShellReply | Answer:
-    """The answer; where the call is for a person and there is one at the terminal, that of the person's own call."""
+    """The response; if the call requires a person and there is one at the terminal, that of the person's own call."""
     from clew.faces.cli.words import command_for
     from clew.registry.catalogue import catalogue
     from clew.registry.people import RULE as PERSON_RULE

@@ -18,7 +18,7 @@ EVERYDAY = frozenset({"start", "think", "remember", "recall", "retract", "undo",
 
 
 class Declared(NamedTuple):
-    """An option with its spellings, or a word of the line, which has none."""
+    """An option with its spellings, or a positional argument, which has none."""
 
     spellings: tuple[str, ...] = ()
 
@@ -58,13 +58,13 @@ class Declarations:
 
 
 class PlainContext(NamedTuple):
-    """What a command reads of Typer's context."""
+    """The part of Typer's context that commands use."""
 
     obj: dict[str, Any]
 
 
 def run_plainly(argv: list[str]) -> int | None:
-    """The exit code of an everyday command; None for a line that Typer has to read."""
+    """The exit code of an everyday command; None for a line that Typer has to parse."""
     if not argv or argv[0] not in EVERYDAY or "_CLEW_COMPLETE" in os.environ:
         return None
     from clew.faces.cli.commands.everyday import COMMANDS
@@ -98,7 +98,7 @@ def parameters_of(command: Callable[..., None]) -> list[Parameter]:
 
 
 def read_plainly(parameters: list[Parameter], line: list[str]) -> dict[str, Any] | None:
-    """What the line gives each parameter; None where it says anything that is not plain."""
+    """The value of each parameter; None if the line is not in the plain form."""
     words: dict[str, list[str]] = {}
     switches: dict[str, Any] = {}
     rest = list(line)
@@ -119,7 +119,7 @@ def read_plainly(parameters: list[Parameter], line: list[str]) -> dict[str, Any]
 
 
 def _meant(parameters: list[Parameter], name: str) -> Parameter | None:
-    """The option of this spelling; for any other word the parameter that is given by its place."""
+    """The option of this spelling; for any other word the positional parameter."""
     if name.startswith("-"):
         return next((parameter for parameter in parameters if name in parameter.spellings), None)
     return next((parameter for parameter in parameters if not parameter.spellings), None)

@@ -117,7 +117,7 @@ def load_command(name: str) -> Command | None:
 
 
 class Commands(Mapping[str, "Command"]):
-    """The commands by name, each loaded when it is looked up."""
+    """The commands by name, each imported on lookup."""
 
     def __getitem__(self, name: str) -> Command:
         command = load_command(name)
@@ -163,7 +163,7 @@ def opened(settings: Settings) -> Iterator[Clew]:
 
 
 def take_over(clew: Clew) -> None:
-    """Store the events that `clew-hook` had to spool because no server took them."""
+    """Store the events that `clew-hook` had to spool because no server accepted them."""
     from clew.app import Clew
     from clew.faces.hooks.spool import has_any
 
@@ -182,7 +182,7 @@ def take_over(clew: Clew) -> None:
 def call(
     clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None, toolset: str = "full"
 ) -> Answer:
-    """Make one call. The process ends afterwards, so nothing is kept for this connection (`durable=False`).
+    """Make one call. The process exits afterwards, so nothing is stored for this connection (`durable=False`).
 
     A shell has no tool list that must stay short: every operation counts as listed, and suggestions may name any.
     """
@@ -248,7 +248,7 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None, ver
 def run_command(argv: list[str]) -> int:
     """Run one command line and return the exit code that Typer would have ended the process with."""
     argv = _usual(argv)
-    # Whoever typed a command has its environment; a server's caller may have another.
+    # The environment of a command is that of its user; a server's caller may have another.
     with nullcontext() if "serve" in argv else typed():
         return _run_typer(typer.main.get_command(app), argv)
 
@@ -286,7 +286,7 @@ def _usual(argv: list[str]) -> list[str]:
         for number in reversed([number for number, word in enumerate(rest) if word.partition("=")[0] == name]):
             width = 1 if "=" in rest[number] else 2
             if number + width > len(rest):
-                return [name]  # its value is missing: Typer then says so
+                return [name]  # its value is missing: Typer then reports it
             shared += rest[number : number + width]
             del rest[number : number + width]
     return [*shared, *rest, *words]

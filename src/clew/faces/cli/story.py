@@ -108,7 +108,7 @@ class Story:
         (self.root / name).write_text(text, encoding="utf-8")
 
     def prove(self, task: str, path: str, *files: str) -> None:
-        """Run the project's test for real and keep what was seen, as `clew prove` does."""
+        """Really run the project's test and record the result, as `clew prove` does."""
         from clew.project_files import FilesBefore
         from clew.runner.child import ChildLimits
         from clew.runner.witness import observe, receipt_arguments

@@ -1,4 +1,4 @@
-"""How another client is started with a handoff as its first prompt."""
+"""Starts another client with a handoff as its first prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "opencode": ("opencode", "--prompt"),
     "qwen": ("qwen", "--prompt-interactive"),
 }
-"""The words before the prompt, for clients that begin a conversation with one in a terminal."""
+"""The command line before the prompt, for clients that accept an initial prompt in a terminal."""
 MOST = 24_000
 """Characters of a prompt; an argument of a command has a limit on some systems."""
 ASKED = (
@@ -35,7 +35,7 @@ def prompt_of(lines: Sequence[str]) -> str:
 
 
 def command_of(client: str, prompt: str) -> list[str]:
-    from clew.faces.connect.clients import ALIASES  # not for every command of the shell
+    from clew.faces.connect.clients import ALIASES  # imported only if needed
 
     name = ALIASES.get(client.lower(), client.lower())
     if name not in STARTS:

@@ -109,7 +109,7 @@ def types_of(field: Schema, schema: Schema) -> set[str]:
 
 
 def read_value(text: str, field: Schema, schema: Schema) -> Any:
-    """The value a person meant. Text that fits no allowed type stays text: the operation then says what is wrong."""
+    """The value a person meant. Text that matches no allowed type stays text: the operation then reports the error."""
     types = types_of(field, schema)
     if types == {"string"}:
         return text

@@ -249,8 +249,7 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:
-    """A query value: unchanged if the schema expects text (a title may be 2024, a branch `true`), else parsed as
-    JSON."""
+    """A query value: unchanged if the schema expects text (a title may be 2024, a branch `true`), else JSON."""
     if any(form.get("type") == "string" for form in (schema, *schema.get("anyOf", ()))):
         return text
     try:

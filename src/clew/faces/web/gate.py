@@ -1,5 +1,4 @@
-"""Authentication of the page: a signed-in person, a caller with the token, or, without a token, any user of this
-machine.
+"""Authentication of the page: a signed-in person, a caller with the token, or, without a token, any local user.
 
 Reading and the actions of agents require the token, if one is set. Decisions of a person require a login with a
 one-time code from a terminal (`clew login`), because agents have the token too. The browser then keeps two things: a
@@ -75,8 +74,7 @@ class PageGate:
         return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
 
     async def login(self, request: Request) -> Response:
-        """Accept a one-time code or a person's own token, which sign in, or the server's, which only allows
-        reading."""
+        """Accept a one-time code or a person's own token, which sign in, or the server's, for reading only."""
         given = await _json(request)
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")

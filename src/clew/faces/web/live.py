@@ -132,8 +132,7 @@ class Live:
         messages = raw_messages(events) if "events" in wanted else []
         if "overview" in wanted:
             messages += [message("overview", event.subject, *short_event(event)) for event in ledger]
-        # Whole texts and their beginnings are separate reads: texts may be large, and most pages only need the
-        # outline.
+        # Whole texts and their beginnings are separate reads: texts may be large, and most pages need the outline.
         for feeds, whole in ((("reasoning", "sessions"), True), (("outline",), False)):
             followed = [feed for feed in feeds if feed in wanted]
             thoughts = self._thoughts(workspace, ledger, whole) if followed else {}

@@ -166,8 +166,7 @@ class SocketConversation:
                 if isinstance(ended, Exception):
                     logger.error("a socket was given up", exc_info=ended)
 
-    # Starlette raises RuntimeError, not WebSocketDisconnect, when a socket is used after it was closed; both mean the
-    # same.
+    # Starlette raises RuntimeError, not WebSocketDisconnect, when a closed socket is used; both mean the same.
     async def _listen(self) -> None:
         try:
             while True:

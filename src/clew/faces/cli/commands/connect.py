@@ -143,7 +143,7 @@ def _notes(settings: Settings, plan: ClientPlan, http: bool, hooks: bool, chosen
 
 
 def _asking(chosen: list[Client], plan: ClientPlan, journal: Journal) -> list[str]:
-    """Which of them ask before each call, and how to let ours through."""
+    """The clients that ask before each call, and how to allow ours."""
     if plan.allow:
         return []
     able = [client for client in chosen if client.name in ALLOWING]
@@ -221,7 +221,7 @@ def _show_diffs(changes: list[FileChange]) -> None:
 
 
 def _titles(chosen: list[Client], changed: list[FileChange]) -> str:
-    # A skill is shared by many; who has an entry was connected.
+    # A skill is shared by several clients; only those with an entry were connected.
     entries = [change for change in changed if "server" in change.whats]
     found = {name for change in entries or changed for name in change.clients}
     return ", ".join(client.title for client in chosen if not found or client.name in found)

@@ -40,7 +40,7 @@ WAYS = {
     "signal": "clew open {id}",
     "file": "Correct {id} in the memory folder",
 }
-"""What a person does about a matter of each kind."""
+"""The action of a person for each kind of inbox item."""
 
 
 def inbox(
@@ -69,7 +69,7 @@ def inbox(
         say(f"and {left} more: clew inbox -n {min(result['total'], MOST)}")
     if not result["total"]:
         what = "Nothing was put off" if later else "You're all caught up"
-        # A person in another directory looks into another memory; its name says so.
+        # Another directory may have another memory, so show its name.
         say(f"{what} in workspace {result['workspace']}.")
 
 
@@ -191,9 +191,9 @@ def _show_side(card: Row) -> None:
 
 
 def _inbox_item(clew: Clew, id: str, approving: bool = False) -> Row:
-    """The proposal or fact that waits under this id, or for the record of this id."""
+    """The pending proposal or fact with this id, or for the record with this id."""
     wanted = id.strip().upper()
-    # What was put off can be decided too; what waits now comes first.
+    # Deferred items can be decided too; current ones come first.
     for later in (False, True):
         listed = call(clew, "inbox_list", {"limit": MOST, "later": later, "max_chars": ALL}).envelope["result"] or {}
         for item in listed.get("items", ()):
@@ -220,7 +220,7 @@ def _staged(item: Row, wanted: str, approving: bool) -> Row:
 
 
 def _show_change(clew: Clew, id: str, as_json: bool) -> None:
-    """Show what applying it would change; a dry run that fails ends the command before anybody is asked."""
+    """Show the changes of applying it; a failed dry run ends the command before the person is asked."""
     tried = call(clew, "approve_apply", {"proposal_id": id})
     if not tried.ok:
         raise typer.Exit(show_answer(tried, as_json))
@@ -327,7 +327,7 @@ def override_guard(
 def _decide(
     ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str, asked: tuple[str, str] | None = None
 ) -> None:
-    """Call an operation; `asked` are the question to the person and the command that asks it, where one decides."""
+    """Call an operation; `asked` are the question to the person and the command that asks it, if a person decides."""
     with opened(settings_of(ctx)) as clew:
         if asked is not None:
             confirm(*asked, clew)

@@ -24,7 +24,7 @@ from clew.faces.cli.person import decided
 from clew.faces.cli.root import call, opened, settings_of
 
 _RECORD = re.compile(r"[A-Za-z]{1,5}[-:][^/\\.]+( s:[\d.s:]+)?")
-"""An id of a record, as no backup is called."""
+"""An id of a record, which is never the name of a backup."""
 
 
 def backup(
@@ -260,7 +260,7 @@ def report_row(report: dict[str, Any]) -> tuple[str, ...]:
 
 
 def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Problems grouped by place: what the import repaired, and what the check of the files found."""
+    """Problems grouped by place: repairs of the import, and findings of the check of the files."""
     by_place: dict[str, list[str]] = {report["place"]: [] for report in result["reports"]}
     rest: list[str] = []
     for problem in result["problems"]:

@@ -60,7 +60,7 @@ def sign_in_link(clew: Clew, address: str) -> str:
         return ""
     try:
         return f"{address}/#{FRAGMENT}={_code(clew, person_here(clew.settings))}"
-    except ClewError:  # the server starts all the same, and each call says what is wrong with the store
+    except ClewError:  # the server still starts, and each call reports the error of the store
         return ""
 
 
@@ -118,7 +118,7 @@ def _grant(clew: Clew, name: str, person: bool, scopes: list[str], workspaces: l
     if not person and {"approve", "admin"} & set(scopes):
         raise ClewError("INVALID_INPUT", "only a person approves and administers", "Add --person, or leave them out.")
     if "approve" in scopes:
-        scopes = [*scopes, "read"]  # deciding needs the right to see
+        scopes = [*scopes, "read"]  # deciding requires read access
     return Grant(
         name=person_name(name) if person else check_agent(name),
         scopes=tuple(scope for scope in SCOPES if scope in scopes),
@@ -128,7 +128,7 @@ def _grant(clew: Clew, name: str, person: bool, scopes: list[str], workspaces: l
 
 
 def _administrator(clew: Clew, question: str, command: str) -> str:
-    """Who manages tokens: the person at the terminal, or one whose token has the scope `admin`."""
+    """The token administrator: the person at the terminal, or one whose token has the scope `admin`."""
     holder = token_holder(clew, "admin")
     if not holder:
         confirm(question, command)

@@ -208,7 +208,7 @@ def handoff(
     - `clew handoff --to codex`
     """
     if to is not None:
-        command_of(to, "")  # a name that is none is refused before anything is read
+        command_of(to, "")  # an unknown name is refused before anything is read
     named = {"target": target} if target else {}
     with opened(settings_of(ctx)) as clew:
         report = call(clew, "tasks_handoff", {**named, "max_chars": 1_000_000})
@@ -243,7 +243,7 @@ def markdown(result: dict[str, Any]) -> Iterator[str]:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A heading with its list; nothing when there is nothing to say."""
+    """A heading with its list; nothing if the list is empty."""
     listed = list(lines)
     if listed:
         yield from ("", f"## {title}", "", *(f"- {plain(line)}" for line in listed))

@@ -61,7 +61,7 @@ def tour(
 
 
 def stops(story: Story, changed: str) -> Iterator[Stop]:
-    """Each stop's text and the call that shows it. Between stops this runs a test and changes a file."""
+    """The text of each stop and the call that shows it. Between stops this runs a test and changes a file."""
     yield (
         "Work begins with a task and its steps. A step may name the command that proves it.",
         "start",

@@ -111,8 +111,7 @@ export function refresh() {
   }
 }
 
-// Browsers allow the clipboard only on localhost or over HTTPS; the fallback is the old copy
-// command.
+// Browsers allow the clipboard only on localhost or over HTTPS; else fall back to the copy command.
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

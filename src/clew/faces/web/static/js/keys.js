@@ -10,16 +10,15 @@ const layers = [];
 /** @type {(() => any)[]} */
 const modals = [];
 
-// `keys` is `{key: [words, run]}`; the newest map takes precedence. Returns a function that removes
-// it.
+// `keys` is `{key: [words, run]}`; the newest has precedence. Returns a function to remove it.
 export function keymap(title, keys) {
   const map = { title, keys };
   maps.unshift(map);
   return () => void maps.splice(maps.indexOf(map), 1);
 }
 
-// `close` is called by Escape while it is the last one opened. Returns a function that removes it.
-// A modal dialog is above everything else, also above a view that was drawn after it.
+// `close` is called by Escape while it is the last one opened. Returns a function to remove it. A
+// modal dialog is above everything else, also above a view that was drawn after it.
 export function onEscape(close, stack = layers) {
   stack.push(close);
   return () => {

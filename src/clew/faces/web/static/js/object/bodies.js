@@ -1,6 +1,5 @@
 // Content that is specific to a kind: the steps and proofs of a task, the thread of a job, the
-// sides of a contradiction, the fields of a conflict. Each is loaded when a record of its kind is
-// opened.
+// sides of a contradiction, the fields of a conflict. Each is loaded on demand.
 
 const BODIES = {
   task: () => import("./work.js").then(({ taskBody }) => taskBody),

@@ -99,8 +99,7 @@ class InboxPage {
     return this.items.find((item) => keyOf(item) === this.chosen && !this.gone.has(this.chosen));
   }
 
-  // Loads the pending items. The first response is the list; later ones only give new and removed
-  // items.
+  // Loads the pending items. The first response is the list; later ones give new and removed items.
   async look() {
     const found = await call("inbox_list", {
       later: this.later,

@@ -49,8 +49,7 @@ const NONE = "-";
 export async function show(main, _parts, query) {
   const view = new Library(main, query);
   title("Records", "Know");
-  // Status changes of shown records are drawn immediately; changes that would move rows wait for a
-  // click.
+  // Status changes of shown records are drawn immediately; changes that move rows wait.
   const heard = (event) => matters(event) && view.hear(event);
   const end = await keepDrawn(() => view.look(), heard, PAUSE);
   return {

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew import __version__
 from clew.faces.http import SESSIONS_OF_A_HOST, CallLimit, Hosts, bind
@@ -113,16 +113,21 @@ async def test_answers_leave_without_waiting_for_an_acknowledgement() -> None:
     assert delayed == [1]
 
 
-@pytest.mark.anyio
-async def test_one_who_has_too_many_calls_under_way_is_refused_and_others_are_not() -> None:
-    begun, release = asyncio.Semaphore(0), asyncio.Event()
+def answering_late(begun: asyncio.Semaphore, release: asyncio.Event) -> ASGIApp:
+    """Says that a call has begun, and answers it once it may."""
 
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         begun.release()
         await release.wait()
         await PlainTextResponse("done")(scope, receive, send)
 
-    transport = httpx2.ASGITransport(CallLimit(slow, most=2))
+    return app
+
+
+@pytest.mark.anyio
+async def test_one_who_has_too_many_calls_under_way_is_refused_and_others_are_not() -> None:
+    begun, release = asyncio.Semaphore(0), asyncio.Event()
+    transport = httpx2.ASGITransport(CallLimit(answering_late(begun, release), most=2))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         mine, other = {"mcp-session-id": "mine"}, {"mcp-session-id": "other"}
         under_way = [asyncio.create_task(client.post("/mcp", headers=mine)) for _ in range(2)]
@@ -141,14 +146,8 @@ async def test_one_who_has_too_many_calls_under_way_is_refused_and_others_are_no
 @pytest.mark.anyio
 async def test_a_session_that_is_made_up_for_each_call_escapes_no_limit() -> None:
     begun, release = asyncio.Semaphore(0), asyncio.Event()
-
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        await release.wait()
-        await PlainTextResponse("done")(scope, receive, send)
-
     most = 2 * SESSIONS_OF_A_HOST
-    transport = httpx2.ASGITransport(CallLimit(slow, most=2))
+    transport = httpx2.ASGITransport(CallLimit(answering_late(begun, release), most=2))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         sent = [asyncio.create_task(client.post("/mcp", headers={"mcp-session-id": str(n)})) for n in range(most)]
         for _ in sent:
